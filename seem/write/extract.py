@@ -1,0 +1,87 @@
+"""Passage to extraction (F_ext and K_t of the paper): the first stage of the write path.
+
+Takes passages with the turns before them; gives events, facts and a composed summary for each, or none where nothing is worth remembering. On a small
+base the extraction is copied by construction (``seem.prompts.grammar``). Knows nothing about frames, storage or the graph.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from seem.models.decoder import Decoder, Generated, Request
+from seem.prompts import lines
+from seem.prompts.grammar import extraction_grammar
+from seem.prompts.window import Window, clean_name, windows
+from seem.types import Extraction, Passage
+from seem.write.ground import Grounded, ground
+from seem.write.summary import compose
+
+TASK = "extract"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One window of a passage with what the model made of it."""
+
+    passage: int
+    window: Window
+    output: Generated
+    grounded: Grounded
+
+
+class TunedExtractor:
+    """The tuned extractor: windows, grammar, decoder with the ``extract`` adapter, parser, grounding."""
+
+    def __init__(self, decoder: Decoder, adapter: str = "extract", *, max_tokens: int = 260, null_bias: float | None = None):
+        """Load the adapter. ``null_bias`` moves the decision «nothing worth remembering»; by default the one chosen on dev."""
+        self._decoder = decoder
+        manifest = decoder.load(adapter, task=TASK)
+        self._max_tokens = max_tokens
+        self._null_bias = float(manifest.settings.get("null_bias", 0.0)) if null_bias is None else null_bias
+        self.name = f"{decoder.base.name}+{TASK}@{manifest.version}"
+
+    def extract(self, items: Sequence[tuple[Passage, Sequence[Passage]]], *, progress: Callable[[int], None] | None = None) -> list[Extraction]:
+        """Extract a batch of (passage, turns before it); the nearest turn last. One extraction each, in order."""
+        pieces = self.pieces(items, progress=progress)
+        return [self._join(items[n][0], [p for p in pieces if p.passage == n]) for n in range(len(items))]
+
+    def pieces(self, items: Sequence[tuple[Passage, Sequence[Passage]]], *, progress: Callable[[int], None] | None = None) -> list[Piece]:
+        """Run every window; long passages have several."""
+        shown = [(n, w) for n, (passage, context) in enumerate(items) for w in windows(passage, context, names_in_play(passage))]
+        # "none" and "E" are the only two beginnings, so a bias on the first token is a threshold on the decision.
+        bias = {lines.NONE: self._null_bias}
+        requests = [Request(w.prompt(), extraction_grammar(w), bias) for _, w in shown]
+        step = self._decoder.batch_size * 4
+        outputs: list[Generated] = []
+        for start in range(0, len(requests), step):
+            outputs += self._decoder.generate(requests[start : start + step], task=TASK, max_tokens=self._max_tokens)
+            if progress:
+                progress(min(len(items), len(outputs)))
+        pieces = []
+        for (n, window), output in zip(shown, outputs, strict=True):
+            parsed = lines.parse(output.text, whole=output.finished)
+            pieces.append(Piece(n, window, output, ground(window, items[n][0], parsed)))
+        return pieces
+
+    def _join(self, passage: Passage, pieces: Sequence[Piece]) -> Extraction:
+        events = tuple(dict.fromkeys(e for p in pieces for e in p.grounded.events))
+        facts = tuple(dict.fromkeys(f for p in pieces for f in p.grounded.facts))
+        logprob = sum(p.output.logprob for p in pieces) / max(1, len(pieces))
+        return Extraction(
+            passage.id,
+            events,
+            facts if events else (),
+            compose(events, clean_name(passage.speaker)),
+            self.name,
+            math.exp(logprob),
+            sum(p.grounded.dropped for p in pieces),
+            any(not p.output.finished for p in pieces),
+        )
+
+
+def names_in_play(passage: Passage) -> tuple[str, ...]:
+    """Give the other people known to take part; whoever adds a passage may state them in its metadata."""
+    names = passage.metadata.get("participants", ())
+    return tuple(str(n) for n in names) if isinstance(names, (list, tuple)) else ()

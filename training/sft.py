@@ -1,0 +1,150 @@
+"""LoRA tuning of the decoder for any task: ``python -m training.sft --config configs/train/extract.yaml``.
+
+TRL's SFTTrainer over rows from ``training.examples`` (loss on the completion only). Resumes after a kill from its last checkpoint; writes curves
+(TensorBoard), adapter, manifest, resolved configuration, metrics and card. Knows nothing about what a task's completion means.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import math
+import os
+import random
+import time
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+import torch
+import yaml
+from datasets import Dataset
+from peft import LoraConfig, get_peft_model
+from transformers import AutoModelForCausalLM, AutoTokenizer, set_seed
+from transformers.trainer_utils import get_last_checkpoint
+from trl import SFTConfig, SFTTrainer
+
+from seem.errors import ConfigError
+from seem.models.adapters import Manifest, tokenizer_fingerprint
+from seem.models.base import BaseModel, find_base, pick_device, pick_dtype
+from training.card import data_hash, write_card
+from training.corpus import split
+from training.examples import BUILDERS, Example
+from training.settings import Settings, load_settings
+
+
+def build(settings: Settings, tokenizer: Any) -> tuple[list[Example], list[Example], dict[str, int]]:
+    """Give the training examples of all epochs (each epoch a fresh variant), the dev examples, and what was lost."""
+    builder = BUILDERS.get(settings.task)
+    if builder is None:
+        raise ConfigError(f"task {settings.task!r} is unknown; tasks: {', '.join(BUILDERS)}")
+    train = split("train", Path(settings.corpus))
+    rng = random.Random(settings.seed)
+    examples: list[Example] = []
+    counts: dict[str, int] = {}
+    for epoch in range(math.ceil(settings.epochs)):
+        built = builder(train, tokenizer, max_length=settings.max_length, rename=settings.rename, seed=settings.seed + epoch)
+        rows = list(built.examples)
+        share = min(1.0, settings.epochs - epoch)
+        examples += rng.sample(rows, round(len(rows) * share))
+        counts = dict(built.counts)
+    dev = list(builder(split("dev", Path(settings.corpus)), tokenizer, max_length=settings.max_length, rename=0.0, seed=0).examples)
+    return examples, rng.sample(dev, min(settings.eval_turns, len(dev))), counts
+
+
+def load_model(settings: Settings, base: BaseModel) -> Any:
+    """Load the base and put fresh LoRA weights on its linear layers."""
+    device = pick_device(settings.device)
+    extra: dict[str, Any] = {}
+    if settings.quantize == "4bit":
+        from transformers import BitsAndBytesConfig
+
+        extra["quantization_config"] = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=torch.bfloat16)
+    model = AutoModelForCausalLM.from_pretrained(base.folder, dtype=pick_dtype(device, settings.dtype), **extra)
+    layers = list(range(settings.lora.first_layer, model.config.num_hidden_layers))
+    lora = LoraConfig(
+        task_type="CAUSAL_LM",
+        r=settings.lora.r,
+        lora_alpha=settings.lora.alpha,
+        lora_dropout=settings.lora.dropout,
+        target_modules="all-linear" if settings.lora.first_layer == 0 else ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"],
+        layers_to_transform=layers if settings.lora.first_layer else None,
+    )
+    return get_peft_model(model, lora)
+
+
+def train(settings: Settings) -> Path:
+    """Run or resume one training; give the adapter's folder."""
+    set_seed(settings.seed)
+    output = Path(settings.output)
+    output.mkdir(parents=True, exist_ok=True)
+    (output / "training.yaml").write_text(yaml.safe_dump(dataclasses.asdict(settings), sort_keys=True), encoding="utf-8")
+    base = find_base(settings.base)
+    tokenizer = AutoTokenizer.from_pretrained(base.folder)
+    examples, dev, counts = build(settings, tokenizer)
+    print(f"{len(examples)} examples, {sum(len(e.input_ids) for e in examples)} tokens; lost in projection: {json.dumps(counts)}", flush=True)
+    model = load_model(settings, base)
+    cpu = pick_device(settings.device) == "cpu"
+    arguments = SFTConfig(
+        output_dir=str(output / "run"),
+        num_train_epochs=1,
+        per_device_train_batch_size=settings.batch_size,
+        per_device_eval_batch_size=settings.batch_size,
+        gradient_accumulation_steps=settings.gradient_accumulation,
+        gradient_checkpointing=settings.gradient_checkpointing,
+        learning_rate=settings.learning_rate,
+        lr_scheduler_type="linear",
+        warmup_steps=settings.warmup,
+        weight_decay=settings.weight_decay,
+        adam_beta2=0.95,
+        max_grad_norm=1.0,
+        max_length=settings.max_length,
+        train_sampling_strategy="group_by_length",
+        bf16=not cpu and pick_dtype("cuda") == torch.bfloat16,
+        use_cpu=cpu,
+        seed=settings.seed,
+        logging_steps=5,
+        eval_strategy="steps",
+        eval_steps=settings.save_steps * 2,
+        save_steps=settings.save_steps,
+        save_total_limit=2,
+        report_to=["tensorboard"],
+        dataloader_pin_memory=not cpu,
+    )
+    os.environ.setdefault("TENSORBOARD_LOGGING_DIR", str(output / "run" / "curves"))
+    trainer = SFTTrainer(
+        model=model,
+        args=arguments,
+        train_dataset=Dataset.from_list([e.row() for e in examples]),
+        eval_dataset=Dataset.from_list([e.row() for e in dev]),
+        processing_class=tokenizer,
+    )
+    begun = time.monotonic()
+    trainer.train(resume_from_checkpoint=get_last_checkpoint(arguments.output_dir) if Path(arguments.output_dir).is_dir() else None)
+    seconds = time.monotonic() - begun
+    metrics = {**trainer.evaluate(), "seconds": seconds, "examples": len(examples), "curve": trainer.state.log_history}
+    trainer.model.save_pretrained(output)
+    manifest = Manifest(settings.task, base.name, base.fingerprint, tokenizer_fingerprint(base.folder), data_hash(settings.corpus)[:12])
+    manifest.write(output)
+    (output / "metrics.json").write_text(json.dumps(metrics, indent=1), encoding="utf-8")
+    write_card(output, settings, manifest, metrics, counts)
+    return output
+
+
+def main() -> None:
+    """Read the command line and train."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--config", type=Path, required=True, help="a file in configs/train/")
+    parser.add_argument("--output", help="another folder for the adapter than the one in the file")
+    arguments = parser.parse_args()
+    settings = load_settings(arguments.config)
+    if arguments.output:
+        settings = dataclasses.replace(settings, output=arguments.output)
+    print(f"adapter written to {train(settings)}")
+
+
+if __name__ == "__main__":
+    main()
