@@ -17,6 +17,7 @@ from typing import Any
 import yaml
 
 from seem.models.adapters import Manifest
+from training.judge_settings import JudgeSettings
 from training.settings import Settings
 
 _LIBRARIES = ("torch", "transformers", "peft", "trl", "accelerate")
@@ -31,7 +32,15 @@ def data_hash(corpus: str) -> str:
     return digest.hexdigest()
 
 
-def write_card(folder: Path, settings: Settings, manifest: Manifest, metrics: Mapping[str, Any], counts: Mapping[str, int]) -> None:
+def write_card(
+    folder: Path,
+    settings: Settings | JudgeSettings,
+    manifest: Manifest,
+    metrics: Mapping[str, Any],
+    counts: Mapping[str, int],
+    *,
+    command: str = "training.sft",
+) -> None:
     """Write README.md: what it is, from which data, by which recipe, with which result."""
     numbers = {k: round(v, 4) for k, v in metrics.items() if isinstance(v, (int, float))}
     libraries = ", ".join(f"{name} {version(name)}" for name in _LIBRARIES)
@@ -39,9 +48,13 @@ def write_card(folder: Path, settings: Settings, manifest: Manifest, metrics: Ma
 
 LoRA adapter for `{manifest.base}` (base fingerprint `{manifest.base_fingerprint[:16]}`); it fits that base only.
 
-- Data: `{settings.corpus}`, train split, SHA-256 `{data_hash(settings.corpus)[:16]}`; invented conversations labelled by a large teacher (Apache-2.0).
-- Recipe: `python -m training.sft --config configs/train/{manifest.task}.yaml`, seed {settings.seed}; libraries: {libraries}; {platform.processor() or platform.machine()}.
-- Limits: English above all; conversations of two to six people. See the README's table for quality on held-out conversations.
+- Data: `{settings.corpus}`, train split, SHA-256 `{data_hash(settings.corpus)[:16]}`; \
+invented conversations labelled by a large teacher (Apache-2.0).
+- Recipe: `python -m {command} --config configs/train/{manifest.task}.yaml`, seed {settings.seed}; \
+libraries: {libraries}; \
+{platform.processor() or platform.machine()}.
+- Limits: English above all; conversations of two to six people. \
+See the README's table for quality on held-out conversations.
 
 ## Configuration
 ```yaml
@@ -52,10 +65,9 @@ LoRA adapter for `{manifest.base}` (base fingerprint `{manifest.base_fingerprint
 ```json
 {json.dumps(numbers, indent=1)}
 ```
-
-## Projection of labels onto spans (last epoch)
-```json
-{json.dumps(dict(counts), indent=1)}
-```
 """
+    if counts:
+        text += (
+            f"\n## Projection of labels onto spans (last epoch)\n```json\n{json.dumps(dict(counts), indent=1)}\n```\n"
+        )
     (folder / "README.md").write_text(text, encoding="utf-8")

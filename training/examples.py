@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,19 +62,18 @@ def extract_examples(conversations: Sequence[Conversation], tokenizer: Any, *, m
             counts.update(lost)
             if len(pieces) > 1:
                 counts["pieces of long turns"] += 1
-            example = _example(tokenizer, window.prompt(), lines.write(target.events, target.facts))
+            made = example(tokenizer, window.prompt(), lines.write(target.events, target.facts))
             if rest.events and not target.events and len(pieces) == 1:
                 counts["turns whose every event was lost"] += 1
-            elif len(example.input_ids) > max_length:
+            elif len(made.input_ids) > max_length:
                 counts["too long, left out"] += 1
             else:
-                examples.append(example)
+                examples.append(made)
     return Built(tuple(examples), counts)
 
 
-def _example(tokenizer: Any, prompt: str, completion: str) -> Example:
+def example(tokenizer: Any, prompt: str, completion: str) -> Example:
+    """Give one example from prompt and completion."""
     head = encode_prompt(tokenizer, prompt)
     return Example((*head, *encode_completion(tokenizer, completion)), len(head))
 
-
-BUILDERS: dict[str, Callable[..., Built]] = {"extract": extract_examples}

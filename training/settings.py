@@ -35,8 +35,9 @@ class Settings:
     corpus: str = "data/corpus"
     seed: int = 13
     epochs: float = 3.0
-    batch_size: int = 16
-    gradient_accumulation: int = 1
+    batch_size: int = 1
+    packing: bool = True
+    gradient_accumulation: int = 8
     gradient_checkpointing: bool = False
     learning_rate: float = 1e-3
     warmup: float = 0.05

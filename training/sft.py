@@ -13,6 +13,7 @@ import math
 import os
 import random
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +33,12 @@ from seem.models.adapters import Manifest, tokenizer_fingerprint
 from seem.models.base import BaseModel, find_base, pick_device, pick_dtype
 from training.card import data_hash, write_card
 from training.corpus import split
-from training.examples import BUILDERS, Example
+from training.answer_examples import answer_examples
+from training.examples import Built, Example, extract_examples
 from training.settings import Settings, load_settings
+
+
+BUILDERS: dict[str, Callable[..., Built]] = {"extract": extract_examples, "answer": answer_examples}
 
 
 def build(settings: Settings, tokenizer: Any) -> tuple[list[Example], list[Example], dict[str, int]]:
@@ -102,7 +107,10 @@ def train(settings: Settings) -> Path:
         adam_beta2=0.95,
         max_grad_norm=1.0,
         max_length=settings.max_length,
-        train_sampling_strategy="group_by_length",
+        # Rows of several short examples, kept apart by their positions. Batches of like lengths would be all-null or all-event batches here, since
+        # «none» is the shortest answer, and the decision would swing with them.
+        packing=settings.packing,
+        packing_strategy="bfd",
         bf16=not cpu and pick_dtype("cuda") == torch.bfloat16,
         use_cpu=cpu,
         seed=settings.seed,

@@ -39,13 +39,15 @@ class Request:
 @dataclass(frozen=True, slots=True)
 class Generated:
     """What came out. ``finished`` is false where the token limit cut it off; ``logprob`` is the mean over its tokens; ``forced`` counts
-    the steps at which the grammar forbade the model's own choice."""
+    the steps at which the grammar forbade the model's own choice. ``first_margin``: the first biased token's logit, before its bias, above
+    the best other one that was allowed; 0 where no bias was asked for."""
 
     text: str
     finished: bool
     logprob: float
     tokens: int
     forced: int
+    first_margin: float = 0.0
 
 
 class Decoder:
@@ -144,6 +146,7 @@ class _Batch:
         self.logprob = [0.0] * len(requests)
         self.forced = [0] * len(requests)
         self.finished = [False] * len(requests)
+        self.margin = [0.0] * len(requests)
 
     def run(self, *, bare: bool) -> list[Generated]:
         if bare:
@@ -153,8 +156,10 @@ class _Batch:
             self._decode()
         text = self.decoder.tokenizer.decode
         return [
-            Generated(text(t, skip_special_tokens=True), done, lp / max(1, len(t)), len(t), forced)
-            for t, done, lp, forced in zip(self.tokens, self.finished, self.logprob, self.forced, strict=True)
+            Generated(text(t, skip_special_tokens=True), done, lp / max(1, len(t)), len(t), forced, margin)
+            for t, done, lp, forced, margin in zip(
+                self.tokens, self.finished, self.logprob, self.forced, self.margin, strict=True
+            )
         ]
 
     def _decode(self) -> None:
@@ -191,16 +196,16 @@ class _Batch:
     def _choose(self, row: int, logits: npt.NDArray[np.float32], step: int) -> int:
         if self.finished[row]:
             return self.eos
-        if step == 0:
+        matcher = self.matchers[row]
+        allowed = self._allowed(matcher) if matcher is not None else None
+        if step == 0 and self.biases[row]:
+            self.margin[row] = _margin(logits, next(iter(self.biases[row])), allowed)
             for token, value in self.biases[row].items():
                 logits[token] += value
         best = int(logits.argmax())
-        matcher = self.matchers[row]
-        if matcher is not None:
-            allowed = self._allowed(matcher)
-            if not allowed[best]:
-                self.forced[row] += 1
-                best = int(np.where(allowed, logits[: len(allowed)], -np.inf).argmax())
+        if allowed is not None and not allowed[best]:
+            self.forced[row] += 1
+            best = int(np.where(allowed, logits[: len(allowed)], -np.inf).argmax())
         peak = logits.max()
         self.logprob[row] += float(logits[best] - peak - np.log(np.exp(logits - peak).sum()))
         if best == self.eos:
@@ -217,3 +222,9 @@ class _Batch:
         bits = np.frombuffer(matcher.compute_bitmask(), dtype=np.uint8)
         allowed = np.unpackbits(bits, bitorder="little").astype(np.bool_)
         return allowed[: len(self.decoder.tokenizer)]
+
+
+def _margin(logits: npt.NDArray[np.float32], token: int, allowed: npt.NDArray[np.bool_] | None) -> float:
+    others = logits.copy() if allowed is None else np.where(allowed, logits[: len(allowed)], -np.inf)
+    others[token] = -np.inf
+    return float(np.clip(logits[token] - others.max(), -1e4, 1e4))

@@ -5,7 +5,7 @@ Knows nothing about torch. Every implementation is deterministic for the same in
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -38,8 +38,8 @@ class Extractor(Protocol):
     def name(self) -> str:
         """Name and version, stored with every extraction."""
 
-    def extract(self, items: Sequence[tuple[Passage, Sequence[Passage]]]) -> list[Extraction]:
-        """Extract a batch of (passage, the up to two passages before it); one extraction each, in order.
+    def extract(self, items: Sequence[ExtractItem], *, progress: Callable[[int], None] | None = None) -> list[Extraction]:
+        """Extract a batch; one extraction each, in order. ``progress`` is told how many are done.
 
         Raises ModelError where the model cannot be run; the caller then keeps the passages queued.
         """
@@ -71,4 +71,6 @@ class Reader(Protocol):
         """Answer from the context alone; ``Not mentioned`` where nothing supports one."""
 
 
+# A passage, the turns before it (nearest last), and the names of the people in play.
+ExtractItem = tuple[Passage, Sequence[Passage], Sequence[str]]
 JudgeInput = tuple[Passage, Extraction]

@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 from seem.types import Entity, Extraction, Frame, Passage, StoredFact
 
-Kind = Literal["passage", "frame", "fact", "entity"]
+# An extraction is known by its passage: its vector is that of its summary, and goes where its passage goes.
+Kind = Literal["passage", "extraction", "frame", "fact", "entity"]
 Vector = npt.NDArray[np.float32]
 
 

@@ -29,7 +29,8 @@ def write_batch(connection: Connection, memory: str, batch: WriteBatch, *, gener
     """Apply the batch, removals first; give the touched ids by kind."""
     _check_owner(memory, batch)
     before = provenance(connection, memory, [change.item_id for change in batch.history])
-    affected = _linked(connection, t.frame_members, t.frame_members.c.frame_id, memory, batch.remove_passages)
+    untold = [*batch.remove_passages, *batch.remove_extractions]
+    affected = _linked(connection, t.frame_members, t.frame_members.c.frame_id, memory, untold)
     citing = _linked(connection, t.fact_sources, t.fact_sources.c.fact_id, memory, batch.remove_passages)
     _remove(connection, memory, batch)
     _write_passages(connection, memory, batch, at)
@@ -82,9 +83,7 @@ def _linked(
 
 
 def _remove(connection: Connection, memory: str, batch: WriteBatch) -> None:
-    for ids in chunks(batch.remove_extractions):
-        owned = t.extractions.c.memory == memory
-        connection.execute(sa.delete(t.extractions).where(owned, t.extractions.c.passage_id.in_(ids)))
+    _delete_extractions(connection, memory, [*batch.remove_extractions, *batch.remove_passages])
     _delete_items(connection, memory, "frame", t.frames, batch.remove_frames)
     _delete_facts(connection, memory, batch.remove_facts)
     # The texts of an entity's history are names from anywhere: they go with it.
@@ -92,6 +91,14 @@ def _remove(connection: Connection, memory: str, batch: WriteBatch) -> None:
     _delete_items(connection, memory, "entity", t.entities, batch.remove_entities)
     forget_passages(connection, memory, batch.remove_passages)
     _delete_items(connection, memory, "passage", t.passages, batch.remove_passages)
+
+
+def _delete_extractions(connection: Connection, memory: str, passage_ids: Iterable[str]) -> None:
+    for ids in chunks(passage_ids):
+        for table in (t.extractions, t.frame_members):
+            connection.execute(sa.delete(table).where(table.c.memory == memory, table.c.passage_id.in_(ids)))
+        told = t.vectors.c.kind == "extraction"
+        connection.execute(sa.delete(t.vectors).where(t.vectors.c.memory == memory, told, t.vectors.c.item_id.in_(ids)))
 
 
 def _delete_items(connection: Connection, memory: str, kind: str, table: Table, item_ids: Iterable[str]) -> None:
@@ -225,6 +232,6 @@ def _refuse_unfolded(memory: str, batch: WriteBatch, affected: set[str]) -> None
     unfolded = affected - {frame.id for frame in batch.frames} - set(batch.remove_frames)
     if unfolded:
         raise StoreError(
-            f"the frame {min(unfolded)} of the memory {memory!r} was made of a removed passage and still tells of it; "
-            "put the refolded frame into the same batch (nothing was written)"
+            f"the frame {min(unfolded)} of the memory {memory!r} was made of a removed passage or extraction and still "
+            "tells of it; put the refolded frame into the same batch (nothing was written)"
         )

@@ -13,11 +13,11 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import Connection, Row, Table
+from sqlalchemy.exc import SQLAlchemyError
 
 from seem.errors import InputError, NotFoundError, StoreError
 from seem.store import rows
@@ -65,9 +65,7 @@ class Store:
     def __enter__(self) -> Store:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -88,7 +86,12 @@ class Store:
         with translated(f"write to the store {self.name}", wait=self._wait), self._writing:
             with self._engine.connect().execution_options(seem_begin="BEGIN IMMEDIATE") as connection:
                 yield connection
-                connection.commit()
+                try:
+                    connection.commit()
+                except SQLAlchemyError:
+                    # SQLite keeps a transaction open whose deferred keys fail, SQLAlchemy takes it for closed.
+                    connection.connection.rollback()
+                    raise
 
     def add_passages(self, memory: str, drafts: Sequence[Draft]) -> list[tuple[Passage, bool]]:
         """Store the drafts in order; give each passage and whether it is new (False where its key was known)."""
@@ -100,12 +103,15 @@ class Store:
         at = rows.now()
         with self._write() as connection:
             known = _by_key(connection, memory, [draft.key for draft in drafts])
-            new = {draft.key: draft for draft in reversed(drafts) if draft.key not in known}
+            new: dict[str, Draft] = {}
+            for draft in drafts:
+                if draft.key not in known:
+                    new.setdefault(draft.key, draft)
             if new:
                 account = open_account(connection, memory, at)
                 fresh = [
                     rows.draft_row(memory, draft, item_id=new_id("p"), position=account.arrivals + offset, at=at)
-                    for offset, draft in enumerate(reversed(new.values()))
+                    for offset, draft in enumerate(new.values())
                 ]
                 connection.execute(sa.insert(t.passages), fresh)
                 generation = account.generation + 1

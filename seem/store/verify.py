@@ -106,10 +106,12 @@ def _vectors(connection: Connection, memory: str) -> Iterator[str]:
         for kind, table in (("passage", t.passages), ("frame", t.frames), ("fact", t.facts), ("entity", t.entities))
         for item_id in _ids(connection, table, memory)
     }
+    told = sa.select(t.extractions).where(t.extractions.c.memory == memory)
+    existing |= {("extraction", row.passage_id) for row in connection.execute(told) if rows.to_extraction(row).summary}
     p = t.passages.c
     texts = sa.select(p.id, p.text).where(p.memory == memory, p.status != "pending")
     searched = {("passage", row.id) for row in connection.execute(texts) if row.text.strip()}
-    searched |= {key for key in existing if key[0] in ("frame", "fact")}
+    searched |= {key for key in existing if key[0] in ("extraction", "frame", "fact")}
     for kind, item_id in sorted(searched - stored.keys()):
         yield f"the {kind} {item_id} has no vector; run `seem reindex`"
     for kind, item_id in sorted(stored.keys() - existing):

@@ -29,6 +29,9 @@ _LATIN = regex.compile(r"[\p{Latin}\p{M}']+")
 _UNSEEN = regex.compile(r"[\p{Cf}\N{VARIATION SELECTOR-1}-\N{VARIATION SELECTOR-16}]+")
 _APOSTROPHES = str.maketrans(dict.fromkeys("\u2019\u2018\u201b\u02bc\uff07\u0060\u00b4\u2032", "'"))
 
+# Beyond this many characters it is a code, not a word.
+_LONGEST = 40
+
 _stemmer = snowballstemmer.stemmer("english")
 
 
@@ -42,6 +45,10 @@ def tokens(text: str) -> list[str]:
     found: list[str] = []
     for match in _TERM.finditer(_normalised(text)):
         term = match.group()
+        if term.isascii() and term.isalpha():
+            # Most words: none of the questions below arises.
+            found.append(_stem(term) if len(term) <= _LONGEST else term)
+            continue
         parts = _PART.findall(term)
         if parts != [term] and not _UNSPACED.search(term):
             found.append(term)
@@ -58,7 +65,7 @@ def _normalised(text: str) -> str:
 
 def _words(part: str) -> list[str]:
     if not _UNSPACED.search(part):
-        return [_stem(part) if _LATIN.fullmatch(part) else part]
+        return [_stem(part) if len(part) <= _LONGEST and _LATIN.fullmatch(part) else part]
     words: list[str] = []
     for run in _RUN.findall(part):
         if _UNSPACED.search(run):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from seem.models.decoder import Decoder, Generated, Request
+from seem.models.protocols import ExtractItem
 from seem.prompts import lines
 from seem.prompts.grammar import extraction_grammar
 from seem.prompts.window import Window, clean_name, windows
@@ -42,14 +43,14 @@ class TunedExtractor:
         self._null_bias = float(manifest.settings.get("null_bias", 0.0)) if null_bias is None else null_bias
         self.name = f"{decoder.base.name}+{TASK}@{manifest.version}"
 
-    def extract(self, items: Sequence[tuple[Passage, Sequence[Passage]]], *, progress: Callable[[int], None] | None = None) -> list[Extraction]:
-        """Extract a batch of (passage, turns before it); the nearest turn last. One extraction each, in order."""
+    def extract(self, items: Sequence[ExtractItem], *, progress: Callable[[int], None] | None = None) -> list[Extraction]:
+        """Extract a batch; one extraction each, in order."""
         pieces = self.pieces(items, progress=progress)
         return [self._join(items[n][0], [p for p in pieces if p.passage == n]) for n in range(len(items))]
 
-    def pieces(self, items: Sequence[tuple[Passage, Sequence[Passage]]], *, progress: Callable[[int], None] | None = None) -> list[Piece]:
+    def pieces(self, items: Sequence[ExtractItem], *, progress: Callable[[int], None] | None = None) -> list[Piece]:
         """Run every window; long passages have several."""
-        shown = [(n, w) for n, (passage, context) in enumerate(items) for w in windows(passage, context, names_in_play(passage))]
+        shown = [(n, w) for n, (passage, context, names) in enumerate(items) for w in windows(passage, context, names)]
         # "none" and "E" are the only two beginnings, so a bias on the first token is a threshold on the decision.
         bias = {lines.NONE: self._null_bias}
         requests = [Request(w.prompt(), extraction_grammar(w), bias) for _, w in shown]
@@ -80,8 +81,3 @@ class TunedExtractor:
             any(not p.output.finished for p in pieces),
         )
 
-
-def names_in_play(passage: Passage) -> tuple[str, ...]:
-    """Give the other people known to take part; whoever adds a passage may state them in its metadata."""
-    names = passage.metadata.get("participants", ())
-    return tuple(str(n) for n in names) if isinstance(names, (list, tuple)) else ()

@@ -1,7 +1,8 @@
 """Words that stand for people, turned into their names by code: «I», «my brother», «you» in a talk of two.
 
-Takes copied words and who is speaking to whom; gives the words as a third person would say them. What cannot be known from that
-(«she», «they») stays as it is, and ``is_pronoun`` tells it apart from a name. Knows nothing about models or the graph.
+Takes copied words and who is speaking to whom; gives the words as a third person would say them. What cannot be known
+from that («she», «they») stays as it is, and ``is_pronoun`` tells it apart from a name. Knows nothing about models or
+the graph.
 """
 
 from __future__ import annotations

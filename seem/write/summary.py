@@ -20,7 +20,7 @@ def sentence(event: Event, speaker: str = "") -> str:
     """Tell one event as a sentence: who, what, where, when, why, how. ``speaker`` is whom «I» and «my» mean in its words."""
     who = _listed(event.participants)
     action = about(event.action, speaker)
-    parts = [f"{who} {action}" if not _starts_with(action, event.participants) else action]
+    parts = [action] if _starts_with(action, event.participants) else [who, action]
     if event.location and event.location.casefold() not in action.casefold():
         parts.append(f"({about(event.location, speaker)})")
     if event.time:
@@ -55,8 +55,11 @@ def about(words: str, speaker: str) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
+    if not names:
+        return ""
     return names[0] if len(names) == 1 else ", ".join(names[:-1]) + _LIST_END + names[-1]
 
 
 def _starts_with(action: str, names: Sequence[str]) -> bool:
-    return any(action.casefold().startswith(name.casefold()) for name in names)
+    words = action.casefold() + " "
+    return any(words.startswith((f"{name} ", f"{name}'", f"{name}’")) for name in map(str.casefold, names) if name)

@@ -1,0 +1,424 @@
+"""THE TWO ARROWS: the only file that knows the order of the stages.
+
+::
+
+    remember(drafts):  store ──► extract ──► consolidate ──► fold ──► link ──►│ commit: one transaction │──► index
+    recall(question):  route ──► seed ──► spread ──► fuse ──► expand ──► context
+
+Models run outside every transaction; what is computed is committed only if the memory is still the one that it was
+computed for, else computed again. The original words are durable before any model sees them. Knows nothing about the
+names that users call things by.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import numpy as np
+
+from seem.errors import ModelError, NotFoundError, StoreError
+from seem.models.protocols import Extractor, Judge
+from seem.read.context import serialize
+from seem.read.expand import expand
+from seem.read.fusion import fuse_ranks, ranked
+from seem.read.route import route
+from seem.read.seed import seed
+from seem.read.spread import spread
+from seem.state import State, passage_text
+from seem.store.batch import Change, Draft, Kind, Vector, WriteBatch
+from seem.store.store import StaleError
+from seem.types import Context, Frame, Hit, Passage, StoredFact
+from seem.wiring import Parts
+from seem.write.fold import fold
+from seem.write.forget import removal
+from seem.write.integrate import integrate
+from seem.write.summary import fact_sentence
+
+Progress = Callable[[int, int], None]
+
+CHUNK = 64
+RETRIES = 20
+DEPTH = 60
+PLAIN = {"dense": 1.0, "bm25": 1.0}
+FULL = {"dense": 1.0, "bm25": 1.0, "told": 1.0, "told_bm25": 0.5, "facts": 0.5, "walk": 0.5}
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What became of one draft: its passage, whether it is new, its frame and facts once they exist, and the error if the model failed."""
+
+    passage: Passage
+    created: bool
+    frame: Frame | None = None
+    facts: tuple[StoredFact, ...] = ()
+    merged: bool = False
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How one question is read. Switches off one stage each: ``facts``, ``frames``, ``walk``, ``expand``."""
+
+    top_k: int = 10
+    context_tokens: int = 1500
+    expand: str = "auto"
+    threshold: float = 0.0
+    facts: bool = True
+    frames: bool = True
+    walk: bool = True
+    weights: Mapping[str, float] = field(default_factory=lambda: FULL)
+
+
+class Pipeline:
+    """Every memory of one store, loaded on demand; safe to use from several threads."""
+
+    def __init__(self, parts: Parts) -> None:
+        """Take the parts; nothing is loaded yet."""
+        self.parts = parts
+        self._states: dict[str, State] = {}
+        self._locks: dict[str, threading.RLock] = {}
+        self._guard = threading.Lock()
+
+    # ── remember ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def remember(self, memory: str, drafts: Sequence[Draft], *, progress: Progress | None = None) -> list[Remembered]:
+        """Store the drafts, then extract, fuse and link what is new; give what became of each, in order."""
+        stored = self._store(memory, drafts)
+        # A passage that is known but still waits was left behind by a crash: a repeat finishes it.
+        waiting = list({p.id: p for p, _ in stored if p.status == "pending"}.values())
+        self._index_words(memory, [*(p for p, created in stored if created and p.status != "pending"), *waiting])
+        errors = self.digest(memory, waiting, progress=progress)
+        with self.state(memory) as state:
+            return [self._told(state, passage, created, errors.get(passage.id, "")) for passage, created in stored]
+
+    def digest(self, memory: str, passages: Sequence[Passage], *, progress: Progress | None = None) -> dict[str, str]:
+        """Run the models over stored passages and commit; give the error of each that failed. Failed ones stay queued."""
+        try:
+            extractor, judge = self.parts.extractor, self.parts.judge
+        except ModelError as error:
+            # A model that is not there says nothing about the passages: they wait without losing an attempt.
+            return {p.id: str(error) for p in passages}
+        if extractor is None:
+            return {}
+        errors: dict[str, str] = {}
+        for start in range(0, len(passages), CHUNK):
+            chunk = passages[start : start + CHUNK]
+            told = None if progress is None else partial(_shifted, progress, start, len(passages))
+            errors |= self._digest(memory, chunk, extractor, judge, told)
+        return errors
+
+    def _digest(
+        self,
+        memory: str,
+        chunk: Sequence[Passage],
+        extractor: Extractor,
+        judge: Judge | None,
+        told: Callable[[int], None] | None,
+    ) -> dict[str, str]:
+        """Extract one batch and commit; where the model fails, halve the batch, so that one bad passage fails alone."""
+        words = {p.id: p.text for p in chunk}
+        with self.state(memory) as state:
+            items = [(p, state.before(p), names_for(p, state)) for p in chunk if _waits(state, p.id, p.text)]
+        try:
+            extractions = extractor.extract(items, progress=told) if items else []
+        except ModelError as error:
+            if len(chunk) > 1:
+                half = len(chunk) // 2
+                first = self._digest(memory, chunk[:half], extractor, judge, told)
+                return first | self._digest(memory, chunk[half:], extractor, judge, told)
+            failed = {p.id: str(error) for p in chunk}
+            self._commit(
+                memory, lambda state: WriteBatch(failed={i: e for i, e in failed.items() if i in state.passages})
+            )
+            return failed
+
+        def batch(state: State) -> WriteBatch:
+            # Meanwhile a passage may have gone, got other words, or been done by another process.
+            present = [x for x in extractions if _waits(state, x.passage_id, words[x.passage_id])]
+            return integrate(state, present, self.parts.encoder, judge, candidates=self.parts.config.judge.candidates)
+
+        if extractions:
+            self._commit(memory, batch)
+        return {}
+
+    def retry(self, memory: str | None = None, limit: int = 1000) -> dict[str, str]:
+        """Run the models over passages whose extraction is still queued, of one memory or all."""
+        queued: dict[str, list[Passage]] = {}
+        for passage in self.parts.store.pending(memory, limit):
+            queued.setdefault(passage.memory, []).append(passage)
+        errors: dict[str, str] = {}
+        for owner, passages in queued.items():
+            self._index_words(owner, passages)
+            errors |= self.digest(owner, passages)
+        return errors
+
+    def _store(self, memory: str, drafts: Sequence[Draft]) -> list[tuple[Passage, bool]]:
+        """Store the drafts; the loaded state follows where no other writer came between, so that nothing is loaded again."""
+        with self._lock(memory):
+            known = self._states.get(memory)
+            stored = self.parts.store.add_passages(memory, drafts)
+            new = [p for p, created in stored if created]
+            if known is not None and new and self.parts.store.generation(memory) == known.generation + 1:
+                known.apply(WriteBatch(passages=new), known.generation + 1)
+        return stored
+
+    def _index_words(self, memory: str, passages: Sequence[Passage]) -> None:
+        """Make the vectors of those passages that have none yet, and note their arrival."""
+        with self.state(memory) as state:
+            missing = [p for p in passages if p.id not in state.vectors["passage"]]
+        if not missing:
+            return
+        vectors = self.parts.encoder.encode([passage_text(p) for p in missing])
+        rows: dict[str, Vector] = {p.id: vectors[n] for n, p in enumerate(missing)}
+
+        def batch(state: State) -> WriteBatch:
+            fresh = [p for p in missing if _same_words(state, p.id, p.text) and p.id not in state.vectors["passage"]]
+            return WriteBatch(
+                encoder=self.parts.encoder.fingerprint,
+                vectors=[("passage", p.id, rows[p.id]) for p in fresh],
+                history=[Change(p.id, "ADD", None, p.text) for p in fresh],
+            )
+
+        self._commit(memory, batch)
+
+    # ── recall ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def recall(
+        self, memory: str, question: str, options: Options, *, allowed: Collection[str] | None = None
+    ) -> Context:
+        """Find what grounds an answer. ``allowed`` limits everything to these passages, before ranking."""
+        vector = self.parts.encoder.encode([question])[0]
+        settings = self.parts.config.search
+        with self.state(memory) as state:
+            arm = options.expand if options.expand in ("always", "never") else route(question)
+            seeds = seed(question, vector, state, depth=max(DEPTH, 3 * options.top_k), allowed=allowed)
+            lists = {name: ids for name, ids in seeds.lists.items() if _wanted(name, options)}
+            scores = fuse_ranks(lists, options.weights)
+            if options.walk:
+                lists["walk"] = spread(
+                    seeds,
+                    ranked(scores),
+                    state,
+                    damping=settings.damping,
+                    iterations=settings.iterations,
+                    allowed=allowed,
+                )
+                scores = fuse_ranks(lists, options.weights)
+            hits = ranked(scores)
+            chosen = hits[: options.top_k]
+            if options.frames and arm in ("always", "expand"):
+                chosen = expand(
+                    hits, scores, state, budget=options.top_k, hold=(options.top_k + 1) // 2, allowed=allowed
+                )
+            chosen = [p for p in chosen if scores.get(p, 0.0) >= options.threshold]
+            return self._context(state, question, chosen, scores, lists, options, arm, allowed)
+
+    def _context(
+        self,
+        state: State,
+        question: str,
+        chosen: Sequence[str],
+        scores: Mapping[str, float],
+        lists: Mapping[str, Sequence[str]],
+        options: Options,
+        arm: str,
+        allowed: Collection[str] | None,
+    ) -> Context:
+        hits = [
+            Hit(state.passages[p], scores.get(p, 0.0), {n: ids.index(p) + 1.0 for n, ids in lists.items() if p in ids})
+            for p in chosen
+        ]
+        frames = (
+            [state.frames[f] for f in dict.fromkeys(state.frame_of[p] for p in chosen if p in state.frame_of)]
+            if options.frames
+            else []
+        )
+        frames = [f for frame in frames if (f := readable_frame(state, frame, allowed))]
+        facts = (
+            [state.facts[i] for i in dict.fromkeys(i for p in chosen for i in sorted(state.facts_of.get(p, ())))]
+            if options.facts
+            else []
+        )
+        facts = [f for f in facts if allowed is None or set(f.provenance) <= set(allowed)]
+        text, tokens = serialize(
+            [h.passage for h in hits],
+            frames,
+            facts,
+            budget=options.context_tokens,
+            count=count_tokens,
+            summary={f.id: f.summary for f in frames},
+        )
+        return Context(question, tuple(hits), tuple(frames), tuple(facts), text, tokens, arm)
+
+    # ── forget, correct ───────────────────────────────────────────────────────────────────────────────────────────────
+
+    def forget(self, memory: str, passage_ids: Collection[str], *, actor: str = "") -> int:
+        """Delete passages and everything that only they support; refold what remains; leave no residue in the file."""
+        gone = set(passage_ids)
+
+        def batch(state: State) -> WriteBatch:
+            missing = gone - set(state.passages)
+            if missing:
+                raise NotFoundError(f"no passage {sorted(missing)[0]!r} in this memory; nothing was deleted")
+            return removal(state, gone, self.parts.encoder.encode, self.parts.encoder.fingerprint, actor)
+
+        self._commit(memory, batch)
+        self.parts.store.purge()
+        return len(gone)
+
+    def revise(
+        self, passage: Passage, *, text: str | None, metadata: Mapping[str, object] | None, actor: str = ""
+    ) -> Remembered:
+        """Give a passage other words (and extract it again) or other metadata; the old words stay in the history."""
+        told = text is not None and text != passage.text
+
+        def batch(state: State) -> WriteBatch:
+            current = state.passages.get(passage.id)
+            if current is None:
+                raise NotFoundError(f"there is no passage {passage.id!r} any more; nothing was changed")
+            changed = replace(
+                current,
+                text=text if text is not None else current.text,
+                metadata={**current.metadata, **(metadata or {})},
+            )
+            if not told:
+                return WriteBatch(passages=[changed])
+            undone = removal(state, {passage.id}, self.parts.encoder.encode, self.parts.encoder.fingerprint, actor)
+            return replace(
+                undone,
+                remove_passages=(),
+                remove_extractions=[passage.id],
+                # What was stored without being extracted stays so.
+                passages=[replace(changed, status="raw" if current.status == "raw" else "pending")],
+                vectors=[
+                    *undone.vectors,
+                    ("passage", passage.id, self.parts.encoder.encode([passage_text(changed)])[0]),
+                ],
+                history=[Change(passage.id, "UPDATE", current.text, changed.text, actor)],
+            )
+
+        self._commit(passage.memory, batch)
+        current = self.parts.store.passage(passage.id)
+        errors = self.digest(passage.memory, [current]) if current.status == "pending" else {}
+        with self.state(passage.memory) as state:
+            done = self._told(state, current, False, errors.get(passage.id, ""))
+        # The moment of the change is the store's.
+        return replace(done, passage=self.parts.store.passage(passage.id))
+
+    def reset(self, memory: str) -> dict[str, int]:
+        """Delete a whole memory, without residue."""
+        with self._lock(memory):
+            counts = self.parts.store.delete_memory(memory)
+            self._states.pop(memory, None)
+            self.parts.store.purge()
+            return counts
+
+    def reindex(self, memory: str) -> int:
+        """Make every vector anew from the stored texts, with the configured encoder; give their number."""
+        snapshot = self.parts.store.load(memory)
+        texts: list[tuple[Kind, str, str]] = [("passage", p.id, passage_text(p)) for p in snapshot.passages.values()]
+        texts += [("extraction", x.passage_id, x.summary) for x in snapshot.extractions.values() if x.events]
+        texts += [("frame", f.id, f.summary) for f in snapshot.frames.values()]
+        texts += [("fact", f.id, fact_sentence(f.fact)) for f in snapshot.facts.values()]
+        texts += [("entity", e.id, e.name) for e in snapshot.entities.values()]
+        vectors = (
+            self.parts.encoder.encode([t for _, _, t in texts])
+            if texts
+            else np.empty((0, self.parts.encoder.dimension), np.float32)
+        )
+        rows = [(kind, item, vectors[n]) for n, (kind, item, _) in enumerate(texts)]
+        with self._lock(memory):
+            self.parts.store.apply(
+                memory, WriteBatch(encoder=self.parts.encoder.fingerprint, vectors=rows), expected=snapshot.generation
+            )
+            self._states.pop(memory, None)
+        return len(rows)
+
+    # ── the loaded state ──────────────────────────────────────────────────────────────────────────────────────────────
+
+    @contextmanager
+    def state(self, memory: str) -> Iterator[State]:
+        """Give the memory as it is now, locked against other threads of this process."""
+        with self._lock(memory):
+            yield self._fresh(memory)
+
+    def _fresh(self, memory: str) -> State:
+        known = self._states.get(memory)
+        if known is None or known.generation != self.parts.store.generation(memory):
+            snapshot = self.parts.store.load(memory)
+            check_encoder(snapshot.encoder, self.parts.encoder.fingerprint, memory)
+            known = self._states[memory] = State(snapshot, self.parts.encoder.dimension)
+        return known
+
+    def _commit(self, memory: str, compute: Callable[[State], WriteBatch]) -> None:
+        """Compute a batch against the current state and commit it; compute again where another writer came first."""
+        for attempt in range(RETRIES):
+            with self._lock(memory):
+                state = self._fresh(memory)
+                batch = compute(state)
+                try:
+                    generation = self.parts.store.apply(memory, batch, expected=state.generation)
+                except StaleError:
+                    self._states.pop(memory, None)
+                    if attempt == RETRIES - 1:
+                        raise
+                    continue
+                state.apply(batch, generation)
+                return
+
+    def _lock(self, memory: str) -> threading.RLock:
+        with self._guard:
+            return self._locks.setdefault(memory, threading.RLock())
+
+    def _told(self, state: State, passage: Passage, created: bool, error: str) -> Remembered:
+        current = state.passages.get(passage.id, passage)
+        frame_id = state.frame_of.get(passage.id)
+        frame = state.frames[frame_id] if frame_id else None
+        facts = tuple(state.facts[i] for i in sorted(state.facts_of.get(passage.id, ())))
+        return Remembered(current, created, frame, facts, frame is not None and len(frame.provenance) > 1, error)
+
+
+def _shifted(progress: Progress, start: int, total: int, done: int) -> None:
+    progress(start + done, total)
+
+
+def _same_words(state: State, passage_id: str, text: str) -> bool:
+    return passage_id in state.passages and state.passages[passage_id].text == text
+
+
+def _waits(state: State, passage_id: str, text: str) -> bool:
+    return _same_words(state, passage_id, text) and state.passages[passage_id].status in ("pending", "failed")
+
+
+def names_for(passage: Passage, state: State) -> list[str]:
+    """Name the people in play: those who spoke in the passage's session, then others of the memory, the most recent first."""
+    return list(dict.fromkeys([*state.speakers(passage.session), *state.speakers()]))[:6]
+
+
+def readable_frame(state: State, frame: Frame, allowed: Collection[str] | None) -> Frame | None:
+    """Give the frame as the fold of what the caller may read; ``None`` where that is nothing."""
+    if allowed is None:
+        return frame
+    members = [(state.passages[p], state.extractions[p]) for p in frame.provenance if p in allowed]
+    return fold(frame.id, frame.memory, members) if members else None
+
+
+def check_encoder(stored: str, configured: str, memory: str) -> None:
+    """Refuse to compare vectors of two encoders."""
+    if stored and stored != configured:
+        raise StoreError(
+            f"the memory {memory!r} was indexed with the encoder {stored}, but {configured} is configured; configure the old one, or run: seem reindex"
+        )
+
+
+def count_tokens(text: str) -> int:
+    """Estimate tokens without a tokenizer: a word is one, a long one more, so that the budget holds for common vocabularies."""
+    return sum(1 + len(word) // 6 for word in text.split())
+
+
+def _wanted(name: str, options: Options) -> bool:
+    return not ((name == "facts" and not options.facts) or (name.startswith("told") and not options.frames))

@@ -1,0 +1,29 @@
+"""Question and context to answer by the small tuned model: the last stage of the read path.
+
+Greedy decoding with the ``answer`` adapter on the same base that extracts. Knows nothing about retrieval.
+"""
+
+from __future__ import annotations
+
+from seem.models.decoder import Decoder, Request
+from seem.prompts.answer import NOT_MENTIONED, tuned_prompt
+
+TASK = "answer"
+
+
+class TunedReader:
+    """The local reader."""
+
+    def __init__(self, decoder: Decoder, adapter: str = "answer", *, max_tokens: int = 48):
+        """Load the adapter."""
+        self._decoder = decoder
+        manifest = decoder.load(adapter, task=TASK)
+        self._max_tokens = max_tokens
+        self.name = f"{decoder.base.name}+{TASK}@{manifest.version}"
+
+    def answer(self, question: str, context: str) -> str:
+        """Answer from the context alone; without any context nothing is known."""
+        if not context.strip():
+            return NOT_MENTIONED
+        output = self._decoder.generate([Request(tuned_prompt(question, context))], task=TASK, max_tokens=self._max_tokens)[0]
+        return output.text.strip() or NOT_MENTIONED
