@@ -41,6 +41,10 @@ def _device() -> Any:
     return setting("auto", pattern=r"auto|cpu|mps|cuda(:\d+)?", says="auto, cpu, mps, cuda or cuda:N")
 
 
+def _address() -> Any:
+    return setting("", pattern=r"(https?://.+)?", says="an http(s) address")
+
+
 @dataclass(frozen=True, slots=True)
 class Decoder:
     """The generating base model; its adapters are named by the tasks."""
@@ -63,22 +67,36 @@ class Encoder:
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """Passage to events and facts. ``null_bias`` is added to the log odds of «nothing worth remembering»."""
+    """Passage to events and facts. ``null_bias`` is added to the log odds of «nothing worth
+    remembering»; null means the one that the adapter was calibrated to.
+
+    ``prompted`` asks the endpoint; the other engines do not read ``base_url``, ``model`` and ``api_key_env``.
+    """
 
     engine: Literal["local", "prompted", "none"] = "local"
     adapter: str = "extract"
     mode: Literal["spans", "free"] = "spans"
     max_tokens: int = setting(320, low=16, high=8192)
-    null_bias: float = setting(0.0, low=-20, high=20)
+    null_bias: float | None = setting(None, low=-20, high=20)
+    base_url: str = _address()
+    model: str = ""
+    api_key_env: str = "OPENAI_API_KEY"
 
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """Same occurrence or not. ``threshold`` null means the one that the adapter was calibrated to."""
+    """Same occurrence or not. ``threshold`` null means the one that the adapter was calibrated to.
 
+    ``prompted`` asks the endpoint, which says yes or no and needs no threshold.
+    """
+
+    engine: Literal["local", "prompted", "none"] = "local"
     adapter: str = "judge"
     candidates: int = setting(5, low=0, high=100)
     threshold: float | None = setting(None, low=0, high=1)
+    base_url: str = _address()
+    model: str = ""
+    api_key_env: str = "OPENAI_API_KEY"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +111,7 @@ class Reading:
     """Question and context to answer. ``api_key_env`` names the variable that holds the key."""
 
     engine: Literal["local", "endpoint", "none"] = "local"
-    base_url: str = setting("", pattern=r"(https?://.+)?", says="an http(s) address")
+    base_url: str = _address()
     api_key_env: str = "OPENAI_API_KEY"
     model: str = ""
     adapter: str = "answer"
@@ -161,8 +179,9 @@ class Config:
     @classmethod
     def _build(cls, name: str, leaves: Leaves, problems: list[str]) -> Self:
         config = build(cls, leaves, problems, _ELSEWHERE)
-        if config.answer.engine == "endpoint" and not (config.answer.base_url and config.answer.model):
-            problems.append("answer: engine is endpoint, so base_url and model must be given")
+        for section, part in (("extract", config.extract), ("judge", config.judge), ("answer", config.answer)):
+            if part.engine in ("endpoint", "prompted") and not (part.base_url and part.model):
+                problems.append(f"{section}: engine is {part.engine}, so base_url and model must be given")
         if problems:
             count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
             raise ConfigError(f"{name} has {count}:" + "".join(f"\n  {problem}" for problem in problems))

@@ -1,4 +1,4 @@
-"""Values into the plain dicts that callers, the command line and the wire get: the envelope that users of memory libraries know.
+"""Values into the plain dicts that callers get: the envelope that users of memory libraries know.
 
 Knows nothing about how anything was found.
 """

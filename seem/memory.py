@@ -80,7 +80,7 @@ class Memory:
         readers: Sequence[str] = (),
         progress: Callable[[int, int], None] | None = None,
     ) -> dict[str, Any]:
-        """Remember messages: a sentence, one message, or a list of {"role", "content", …}. ``timestamp`` says when they were said.
+        """Remember messages: a sentence, one message, or a list of {"role", "content", …}, said at ``timestamp``.
 
         Returns {"results": [one item a message, with "event" ADD, MERGE or NOOP], "problems": [what was left out and
         why]}. Returns after all is durable; a message whose extraction failed is stored, findable, and says so in
@@ -139,7 +139,7 @@ class Memory:
         expand: str | None = None,
         context_tokens: int | None = None,
     ) -> dict[str, Any]:
-        """Find what grounds an answer: "results" (passages, best first), "frames", "facts", and "context", the text for a reader.
+        """Find what grounds an answer: "results" (passages, best first), "frames", "facts", and "context" for a reader.
 
         ``threshold`` drops items below that score; ``expand`` is auto, always or never. No model generates anything
         here.
@@ -160,12 +160,13 @@ class Memory:
         filters: Mapping[str, Any] | None = None,
         expand: str | None = None,
     ) -> dict[str, Any]:
-        """Answer from memory: "answer" («Not mentioned» where nothing supports one), "model", and all that ``search`` gives."""
+        """Answer from memory: "answer" («Not mentioned» where nothing is), "model", and all that ``search`` gives."""
         where = scope(filters, user_id=user_id, agent_id=agent_id, run_id=run_id)
         reader = self.parts.reader
         if reader is None:
             raise ModelError(
-                "no model is configured to answer (answer.engine is none); set answer.engine to local or endpoint, or use search"
+                "no model is configured to answer (answer.engine is none); "
+                "set answer.engine to local or endpoint, or use search"
             )
         context = self.pipeline.recall(
             where.memory,
@@ -182,7 +183,7 @@ class Memory:
         if memory_id.startswith("k_"):
             return fact_dict(self.parts.store.fact(memory_id))
         passage = self.parts.store.passage(memory_id)
-        with self.pipeline.state(passage.memory) as state:
+        with self.pipeline.states.state(passage.memory) as state:
             frame_id = state.frame_of.get(passage.id)
             frame = frame_dict(state.frames[frame_id]) if frame_id else None
             facts = [fact_dict(state.facts[i]) for i in sorted(state.facts_of.get(passage.id, ()))]
@@ -212,7 +213,7 @@ class Memory:
         data: str | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """Correct a passage's words (its frame and facts are made anew) or its metadata; ``data`` is an older name of ``text``."""
+        """Correct a passage's words (its frame and facts are made anew) or its metadata; ``data`` is ``text``."""
         words = text if text is not None else data
         if words is None and metadata is None:
             raise InputError("nothing to update: give text or metadata")
@@ -221,7 +222,8 @@ class Memory:
         fixed = sorted(set(metadata or {}) & set(IDS))
         if fixed:
             raise InputError(
-                f"{fixed[0]} says whose memory it is and cannot be changed by update; add the passage to the other memory instead"
+                f"{fixed[0]} says whose memory it is and cannot be changed by update; "
+                "add the passage to the other memory instead"
             )
         passage = self.parts.store.passage(memory_id)
         told = self.pipeline.revise(
@@ -296,7 +298,7 @@ class Memory:
         if not narrower:
             return None
         test = matcher(narrower)
-        with self.pipeline.state(where.memory) as state:
+        with self.pipeline.states.state(where.memory) as state:
             return {p.id for p in state.passages.values() if test(fields(p))}
 
 

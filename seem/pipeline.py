@@ -12,15 +12,13 @@ names that users call things by.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
 
-from seem.errors import ModelError, NotFoundError, StoreError
+from seem.errors import ModelError, NotFoundError
 from seem.models.protocols import Extractor, Judge
 from seem.read.context import serialize
 from seem.read.expand import expand
@@ -29,11 +27,11 @@ from seem.read.route import route
 from seem.read.seed import seed
 from seem.read.spread import spread
 from seem.state import State, passage_text
+from seem.states import States
 from seem.store.batch import Change, Draft, Kind, Vector, WriteBatch
-from seem.store.store import StaleError
 from seem.types import Context, Frame, Hit, Passage, StoredFact
 from seem.wiring import Parts
-from seem.write.fold import fold
+from seem.write.fold import readable
 from seem.write.forget import removal
 from seem.write.integrate import integrate
 from seem.write.summary import fact_sentence
@@ -41,7 +39,6 @@ from seem.write.summary import fact_sentence
 Progress = Callable[[int, int], None]
 
 CHUNK = 64
-RETRIES = 20
 DEPTH = 60
 PLAIN = {"dense": 1.0, "bm25": 1.0}
 FULL = {"dense": 1.0, "bm25": 1.0, "told": 1.0, "told_bm25": 0.5, "facts": 0.5, "walk": 0.5}
@@ -49,7 +46,7 @@ FULL = {"dense": 1.0, "bm25": 1.0, "told": 1.0, "told_bm25": 0.5, "facts": 0.5, 
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What became of one draft: its passage, whether it is new, its frame and facts once they exist, and the error if the model failed."""
+    """What became of one draft: its passage, whether it is new, what was made of it, and a model's error."""
 
     passage: Passage
     created: bool
@@ -79,9 +76,7 @@ class Pipeline:
     def __init__(self, parts: Parts) -> None:
         """Take the parts; nothing is loaded yet."""
         self.parts = parts
-        self._states: dict[str, State] = {}
-        self._locks: dict[str, threading.RLock] = {}
-        self._guard = threading.Lock()
+        self.states = States(parts)
 
     # ── remember ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -92,11 +87,11 @@ class Pipeline:
         waiting = list({p.id: p for p, _ in stored if p.status == "pending"}.values())
         self._index_words(memory, [*(p for p, created in stored if created and p.status != "pending"), *waiting])
         errors = self.digest(memory, waiting, progress=progress)
-        with self.state(memory) as state:
+        with self.states.state(memory) as state:
             return [self._told(state, passage, created, errors.get(passage.id, "")) for passage, created in stored]
 
     def digest(self, memory: str, passages: Sequence[Passage], *, progress: Progress | None = None) -> dict[str, str]:
-        """Run the models over stored passages and commit; give the error of each that failed. Failed ones stay queued."""
+        """Run the models over stored passages and commit; give the error of each that failed; it stays queued."""
         try:
             extractor, judge = self.parts.extractor, self.parts.judge
         except ModelError as error:
@@ -121,7 +116,7 @@ class Pipeline:
     ) -> dict[str, str]:
         """Extract one batch and commit; where the model fails, halve the batch, so that one bad passage fails alone."""
         words = {p.id: p.text for p in chunk}
-        with self.state(memory) as state:
+        with self.states.state(memory) as state:
             items = [(p, state.before(p), names_for(p, state)) for p in chunk if _waits(state, p.id, p.text)]
         try:
             extractions = extractor.extract(items, progress=told) if items else []
@@ -131,7 +126,7 @@ class Pipeline:
                 first = self._digest(memory, chunk[:half], extractor, judge, told)
                 return first | self._digest(memory, chunk[half:], extractor, judge, told)
             failed = {p.id: str(error) for p in chunk}
-            self._commit(
+            self.states.commit(
                 memory, lambda state: WriteBatch(failed={i: e for i, e in failed.items() if i in state.passages})
             )
             return failed
@@ -142,7 +137,7 @@ class Pipeline:
             return integrate(state, present, self.parts.encoder, judge, candidates=self.parts.config.judge.candidates)
 
         if extractions:
-            self._commit(memory, batch)
+            self.states.commit(memory, batch)
         return {}
 
     def retry(self, memory: str | None = None, limit: int = 1000) -> dict[str, str]:
@@ -157,9 +152,9 @@ class Pipeline:
         return errors
 
     def _store(self, memory: str, drafts: Sequence[Draft]) -> list[tuple[Passage, bool]]:
-        """Store the drafts; the loaded state follows where no other writer came between, so that nothing is loaded again."""
-        with self._lock(memory):
-            known = self._states.get(memory)
+        """Store the drafts; the loaded state follows where no other writer came between."""
+        with self.states.lock(memory):
+            known = self.states.loaded(memory)
             stored = self.parts.store.add_passages(memory, drafts)
             new = [p for p, created in stored if created]
             if known is not None and new and self.parts.store.generation(memory) == known.generation + 1:
@@ -168,7 +163,7 @@ class Pipeline:
 
     def _index_words(self, memory: str, passages: Sequence[Passage]) -> None:
         """Make the vectors of those passages that have none yet, and note their arrival."""
-        with self.state(memory) as state:
+        with self.states.state(memory) as state:
             missing = [p for p in passages if p.id not in state.vectors["passage"]]
         if not missing:
             return
@@ -183,7 +178,7 @@ class Pipeline:
                 history=[Change(p.id, "ADD", None, p.text) for p in fresh],
             )
 
-        self._commit(memory, batch)
+        self.states.commit(memory, batch)
 
     # ── recall ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -193,7 +188,7 @@ class Pipeline:
         """Find what grounds an answer. ``allowed`` limits everything to these passages, before ranking."""
         vector = self.parts.encoder.encode([question])[0]
         settings = self.parts.config.search
-        with self.state(memory) as state:
+        with self.states.state(memory) as state:
             arm = options.expand if options.expand in ("always", "never") else route(question)
             seeds = seed(question, vector, state, depth=max(DEPTH, 3 * options.top_k), allowed=allowed)
             lists = {name: ids for name, ids in seeds.lists.items() if _wanted(name, options)}
@@ -237,7 +232,7 @@ class Pipeline:
             if options.frames
             else []
         )
-        frames = [f for frame in frames if (f := readable_frame(state, frame, allowed))]
+        frames = [f for frame in frames if (f := readable(frame, state.passages, state.extractions, allowed))]
         facts = (
             [state.facts[i] for i in dict.fromkeys(i for p in chosen for i in sorted(state.facts_of.get(p, ())))]
             if options.facts
@@ -266,7 +261,7 @@ class Pipeline:
                 raise NotFoundError(f"no passage {sorted(missing)[0]!r} in this memory; nothing was deleted")
             return removal(state, gone, self.parts.encoder.encode, self.parts.encoder.fingerprint, actor)
 
-        self._commit(memory, batch)
+        self.states.commit(memory, batch)
         self.parts.store.purge()
         return len(gone)
 
@@ -301,19 +296,19 @@ class Pipeline:
                 history=[Change(passage.id, "UPDATE", current.text, changed.text, actor)],
             )
 
-        self._commit(passage.memory, batch)
+        self.states.commit(passage.memory, batch)
         current = self.parts.store.passage(passage.id)
         errors = self.digest(passage.memory, [current]) if current.status == "pending" else {}
-        with self.state(passage.memory) as state:
-            done = self._told(state, current, False, errors.get(passage.id, ""))
-        # The moment of the change is the store's.
-        return replace(done, passage=self.parts.store.passage(passage.id))
+        with self.states.state(passage.memory) as state:
+            # The moment of the change is the store's.
+            state.refresh(self.parts.store.passage(passage.id))
+            return self._told(state, current, False, errors.get(passage.id, ""))
 
     def reset(self, memory: str) -> dict[str, int]:
         """Delete a whole memory, without residue."""
-        with self._lock(memory):
+        with self.states.lock(memory):
             counts = self.parts.store.delete_memory(memory)
-            self._states.pop(memory, None)
+            self.states.drop(memory)
             self.parts.store.purge()
             return counts
 
@@ -331,48 +326,12 @@ class Pipeline:
             else np.empty((0, self.parts.encoder.dimension), np.float32)
         )
         rows = [(kind, item, vectors[n]) for n, (kind, item, _) in enumerate(texts)]
-        with self._lock(memory):
+        with self.states.lock(memory):
             self.parts.store.apply(
                 memory, WriteBatch(encoder=self.parts.encoder.fingerprint, vectors=rows), expected=snapshot.generation
             )
-            self._states.pop(memory, None)
+            self.states.drop(memory)
         return len(rows)
-
-    # ── the loaded state ──────────────────────────────────────────────────────────────────────────────────────────────
-
-    @contextmanager
-    def state(self, memory: str) -> Iterator[State]:
-        """Give the memory as it is now, locked against other threads of this process."""
-        with self._lock(memory):
-            yield self._fresh(memory)
-
-    def _fresh(self, memory: str) -> State:
-        known = self._states.get(memory)
-        if known is None or known.generation != self.parts.store.generation(memory):
-            snapshot = self.parts.store.load(memory)
-            check_encoder(snapshot.encoder, self.parts.encoder.fingerprint, memory)
-            known = self._states[memory] = State(snapshot, self.parts.encoder.dimension)
-        return known
-
-    def _commit(self, memory: str, compute: Callable[[State], WriteBatch]) -> None:
-        """Compute a batch against the current state and commit it; compute again where another writer came first."""
-        for attempt in range(RETRIES):
-            with self._lock(memory):
-                state = self._fresh(memory)
-                batch = compute(state)
-                try:
-                    generation = self.parts.store.apply(memory, batch, expected=state.generation)
-                except StaleError:
-                    self._states.pop(memory, None)
-                    if attempt == RETRIES - 1:
-                        raise
-                    continue
-                state.apply(batch, generation)
-                return
-
-    def _lock(self, memory: str) -> threading.RLock:
-        with self._guard:
-            return self._locks.setdefault(memory, threading.RLock())
 
     def _told(self, state: State, passage: Passage, created: bool, error: str) -> Remembered:
         current = state.passages.get(passage.id, passage)
@@ -395,28 +354,12 @@ def _waits(state: State, passage_id: str, text: str) -> bool:
 
 
 def names_for(passage: Passage, state: State) -> list[str]:
-    """Name the people in play: those who spoke in the passage's session, then others of the memory, the most recent first."""
+    """Name the people in play: who spoke in the passage's session, then others of the memory, the latest first."""
     return list(dict.fromkeys([*state.speakers(passage.session), *state.speakers()]))[:6]
 
 
-def readable_frame(state: State, frame: Frame, allowed: Collection[str] | None) -> Frame | None:
-    """Give the frame as the fold of what the caller may read; ``None`` where that is nothing."""
-    if allowed is None:
-        return frame
-    members = [(state.passages[p], state.extractions[p]) for p in frame.provenance if p in allowed]
-    return fold(frame.id, frame.memory, members) if members else None
-
-
-def check_encoder(stored: str, configured: str, memory: str) -> None:
-    """Refuse to compare vectors of two encoders."""
-    if stored and stored != configured:
-        raise StoreError(
-            f"the memory {memory!r} was indexed with the encoder {stored}, but {configured} is configured; configure the old one, or run: seem reindex"
-        )
-
-
 def count_tokens(text: str) -> int:
-    """Estimate tokens without a tokenizer: a word is one, a long one more, so that the budget holds for common vocabularies."""
+    """Estimate tokens without a tokenizer: a word is one, a long one more, as common vocabularies have it."""
     return sum(1 + len(word) // 6 for word in text.split())
 
 

@@ -28,7 +28,7 @@ class Scope:
 
 
 def scope(filters: Mapping[str, Any] | None = None, **ids: str | None) -> Scope:
-    """Join the ids given at top level and those inside ``filters``; refuse none at all, empty ones, and contradictions."""
+    """Join the ids at top level and those inside ``filters``; refuse none at all, empty ones, and contradictions."""
     if filters is not None and not isinstance(filters, Mapping):
         raise InputError(f"filters must be a mapping of fields to values, not {filters!r}")
     given: dict[str, str] = {}

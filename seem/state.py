@@ -1,4 +1,4 @@
-"""One memory, loaded: its values, its vector and word indexes, its graph. All of it derived from the store and rebuilt from it at any time.
+"""One memory, loaded: its values, its vector and word indexes, its graph, all derived from the store.
 
 Takes a snapshot, then the batches that were committed after it, in order; both ways lead to the same state. Knows
 nothing about models or SQL. Not thread-safe: the owner holds the memory's lock.
@@ -84,6 +84,10 @@ class State:
         for passage_id in batch.failed:
             self._mark(passage_id, "failed")
         self.generation = generation
+
+    def refresh(self, passage: Passage) -> None:
+        """Take a passage's dates and status as the store has them; its words must be the same."""
+        self.passages[passage.id] = passage
 
     def before(self, passage: Passage, count: int = 2) -> list[Passage]:
         """Give the passages that came directly before one, the nearest last."""

@@ -18,7 +18,8 @@ from seem.store.store import Store
 if TYPE_CHECKING:
     from seem.models.decoder import Decoder
 
-Part = TypeVar("Part")
+Given = TypeVar("Given")
+Built = TypeVar("Built")
 
 
 class Parts:
@@ -76,7 +77,7 @@ class Parts:
         c = self.config.decoder
         return Decoder(c.model, device=c.device, dtype=c.dtype, quantize=c.quantize, batch_size=c.batch_size)
 
-    def _made(self, given: Part | None, build: Callable[[], Part]) -> Part:
+    def _made(self, given: Given | None, build: Callable[[], Built]) -> Given | Built:
         with self._lock:
             return given if given is not None else build()
 
@@ -90,13 +91,23 @@ class Parts:
         c = self.config.extract
         if c.engine == "none":
             return None
+        if c.engine == "prompted":
+            from seem.write.prompted import PromptedExtractor
+
+            return PromptedExtractor(c.base_url, c.model, api_key_env=c.api_key_env, max_tokens=c.max_tokens)
         from seem.write.extract import TunedExtractor
 
         return TunedExtractor(self.decoder, c.adapter, max_tokens=c.max_tokens, null_bias=c.null_bias)
 
     def _judge(self) -> Judge | None:
         c = self.config.judge
-        if c.candidates == 0 or c.adapter == "none":
+        if c.candidates == 0 or c.engine == "none":
+            return None
+        if c.engine == "prompted":
+            from seem.models.prompted_judge import PromptedJudge
+
+            return PromptedJudge(c.base_url, c.model, api_key_env=c.api_key_env)
+        if c.adapter == "none":
             return None
         from seem.models.judge import TunedJudge
 

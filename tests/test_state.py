@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ TEXTS = [f"{who} lives in {where}" for who in PEOPLE for where in PLACES] + [
     "Bo does not like tea",
     "Ana's cat sleeps.",
 ]
-SCRIPT: dict[str, Extraction | Exception] = {
+SCRIPT: dict[str, Extraction] = {
     f"{who} lives in {where}": Extraction(
         "", (Event((who,), f"lives in {where}"),), (Fact(who, "lives in", f"{where}."),)
     )
@@ -53,7 +52,7 @@ def edges(state: State) -> dict[tuple[str, str], float]:
 def content(state: State) -> dict[str, Any]:
     return {
         "generation": state.generation,
-        "passages": {i: replace(p, updated_at=None) for i, p in state.passages.items()},
+        "passages": state.passages,
         "order": state.order,
         "extractions": state.extractions,
         "frames": state.frames,
@@ -100,7 +99,7 @@ def test_following_and_loading_lead_to_the_same_state(told: list[Step]) -> None:
             for n, step in enumerate(told):
                 play(memory, step, n)
                 assert verify(parts.store, None) == []
-            with memory.pipeline.state(MEMORY) as followed:
+            with memory.pipeline.states.state(MEMORY) as followed:
                 loaded = State(parts.store.load(MEMORY), encoder.dimension)
                 assert content(followed) == content(loaded)
                 for question in ("Where does Ana live?", "old mill", "tea"):

@@ -13,7 +13,7 @@ from seem.prompts import lines
 from seem.types import Extraction, TimeSpan
 from seem.write.extract import Piece
 from seem.write.ground import shown_words
-from seem.write.times import resolve, tense_of
+from seem.write.times import resolve
 from training.corpus import Conversation, Turn
 from training.metrics import Score
 from training.metrics_extract import ExtractionReport, report, time_exact, unsupported
@@ -152,7 +152,7 @@ def _score(score: Score) -> dict[str, float]:
 
 
 def _resolved(times: Sequence[tuple[Turn, TimeSpan]]) -> tuple[float, int]:
-    made = [resolve(time.text, turn.passage.time, tense=tense_of(turn.passage.text, time.text)) for turn, time in times]
+    made = [resolve(time.text, turn.passage.time, context=turn.passage.text) for turn, time in times]
     return time_exact([time for _, time in times], made)
 
 

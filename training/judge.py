@@ -30,12 +30,12 @@ from torch.utils.tensorboard import SummaryWriter
 from transformers import AutoModel, AutoTokenizer, set_seed
 
 from seem.errors import ConfigError
-from seem.models.adapters import Manifest, tokenizer_fingerprint
+from seem.models.adapters import Manifest, tokenizer_fingerprint, weights_version
 from seem.models.base import BaseModel, find_base, pick_device
 from seem.models.encoder import SentenceEncoder
 from seem.models.judge import TASK, Calibration, PairHead, TunedJudge, encode_pairs
 from seem.prompts.judge import describe_side
-from training.card import data_hash, write_card
+from training.card import write_card
 from training.corpus import Conversation, split
 from training.judge_calibrate import calibrate, joined, table
 from training.judge_eval import judge_report, propose
@@ -52,7 +52,9 @@ class Trainee:
         self.settings = settings
         self.device = pick_device(settings.device)
         self.tokenizer: Any = AutoTokenizer.from_pretrained(base.folder)
-        network = AutoModel.from_pretrained(base.folder, dtype=torch.float32)
+        # The network's own dropout draws as many random numbers as LoRA's and keeps attention off its fast path.
+        plain = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+        network = AutoModel.from_pretrained(base.folder, dtype=torch.float32, **plain)
         lora = LoraConfig(
             task_type="FEATURE_EXTRACTION",
             r=settings.lora.r,
@@ -206,13 +208,12 @@ def train(settings: JudgeSettings) -> Path:
     base = find_base(settings.base)
     dev = split("dev", Path(settings.corpus))
     run = fit(settings, base, split("train", Path(settings.corpus)), dev)
-    version = data_hash(settings.corpus)[:12]
     manifest = Manifest(
         TASK,
         base.name,
         base.fingerprint,
         tokenizer_fingerprint(base.folder),
-        version,
+        weights_version(output),
         Calibration.identity().settings(),
     )
     manifest.write(output)

@@ -11,7 +11,7 @@ from pathlib import Path
 import yaml
 
 from seem.errors import ConfigError
-from training.settings import Lora, _problems
+from training.settings import Lora, problems
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class JudgeSettings:
     warmup: float = 0.06
     weight_decay: float = 0.01
     label_smoothing: float = 0.05
-    positive_repeats: int = 2
+    positive_repeats: int = 1
     trap_repeats: int = 2
     neighbours: float = 1.5
     rename: float = 0.5
@@ -49,7 +49,7 @@ def load_judge_settings(path: Path) -> JudgeSettings:
     if not isinstance(raw, dict):
         raise ConfigError(f"{path} must hold a mapping of settings")
     lora = raw.pop("lora", {}) or {}
-    problems = _problems(raw, JudgeSettings) + ["lora." + p for p in _problems(lora, Lora)]
-    if problems:
-        raise ConfigError(f"{path}: {'; '.join(problems)}")
+    told = problems(raw, JudgeSettings) + ["lora." + p for p in problems(lora, Lora)]
+    if told:
+        raise ConfigError(f"{path}: {'; '.join(told)}")
     return JudgeSettings(**raw, lora=Lora(**lora))

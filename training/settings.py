@@ -61,13 +61,13 @@ def load_settings(path: Path) -> Settings:
     if not isinstance(raw, dict):
         raise ConfigError(f"{path} must hold a mapping of settings")
     lora = raw.pop("lora", {}) or {}
-    problems = _problems(raw, Settings) + ["lora." + p for p in _problems(lora, Lora)]
-    if problems:
-        raise ConfigError(f"{path}: {'; '.join(problems)}")
+    told = problems(raw, Settings) + ["lora." + p for p in problems(lora, Lora)]
+    if told:
+        raise ConfigError(f"{path}: {'; '.join(told)}")
     return Settings(**raw, lora=Lora(**lora))
 
 
-def _problems(raw: dict[str, Any], kind: type) -> list[str]:
+def problems(raw: dict[str, Any], kind: type) -> list[str]:
     fields = {f.name: f for f in dataclasses.fields(kind)}
     out = [f"{key} is unknown (known: {', '.join(fields)})" for key in raw if key not in fields]
     needed = [n for n, f in fields.items() if f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING]

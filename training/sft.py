@@ -29,9 +29,9 @@ from transformers.trainer_utils import get_last_checkpoint
 from trl import SFTConfig, SFTTrainer
 
 from seem.errors import ConfigError
-from seem.models.adapters import Manifest, tokenizer_fingerprint
+from seem.models.adapters import Manifest, tokenizer_fingerprint, weights_version
 from seem.models.base import BaseModel, find_base, pick_device, pick_dtype
-from training.card import data_hash, write_card
+from training.card import write_card
 from training.corpus import split
 from training.answer_examples import answer_examples
 from training.examples import Built, Example, extract_examples
@@ -135,7 +135,7 @@ def train(settings: Settings) -> Path:
     seconds = time.monotonic() - begun
     metrics = {**trainer.evaluate(), "seconds": seconds, "examples": len(examples), "curve": trainer.state.log_history}
     trainer.model.save_pretrained(output)
-    manifest = Manifest(settings.task, base.name, base.fingerprint, tokenizer_fingerprint(base.folder), data_hash(settings.corpus)[:12])
+    manifest = Manifest(settings.task, base.name, base.fingerprint, tokenizer_fingerprint(base.folder), weights_version(output))
     manifest.write(output)
     (output / "metrics.json").write_text(json.dumps(metrics, indent=1), encoding="utf-8")
     write_card(output, settings, manifest, metrics, counts)

@@ -1,7 +1,7 @@
 """How often the time resolver gives exactly the interval of the teacher corpus.
 
 ``python -m training.times_report [--only ID,...] [--json]``: exact rate over event and fact times, by kind of
-conversation, and the misses. The tense hint comes from the turn's text, as at run time. Knows nothing about models.
+conversation, and the misses. The resolver sees the turn's text, as at run time. Knows nothing about models.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from seem.write.times import resolve, tense_of
+from seem.write.times import resolve
 
 CORPUS = Path(__file__).resolve().parent.parent / "data" / "corpus" / "conversations"
 
@@ -29,7 +29,6 @@ class Case:
     turn: str
     said: str
     text: str
-    tense: str | None
     gold: tuple[str | None, str | None]
     got: tuple[str | None, str | None]
     sentence: str
@@ -40,10 +39,9 @@ class Case:
 
 
 def _case(slot: str, kind: str, turn: str, said: str, time: dict[str, Any], sentence: str) -> Case:
-    tense = tense_of(sentence, time["text"])
-    span = resolve(time["text"], datetime.fromisoformat(said).replace(tzinfo=UTC), tense=tense)
+    span = resolve(time["text"], datetime.fromisoformat(said).replace(tzinfo=UTC), context=sentence)
     gold = (time["start"], time["end"])
-    return Case(slot, kind, turn, said, time["text"], tense, gold, (span.start, span.end), sentence)
+    return Case(slot, kind, turn, said, time["text"], gold, (span.start, span.end), sentence)
 
 
 def cases(only: frozenset[str] = frozenset(), corpus: Path = CORPUS) -> Iterator[Case]:
@@ -86,7 +84,7 @@ def main() -> None:
     for miss in result["misses"]:
         gold, got = "..".join(map(str, miss["gold"])), "..".join(map(str, miss["got"]))
         where = f"{miss['slot']:5} {miss['turn']:20} {miss['said'][:10]}"
-        print(f"{where} «{miss['text']}» [{miss['tense']}] gold {gold} got {got}")
+        print(f"{where} «{miss['text']}» gold {gold} got {got}")
     for key, rate in result["rates"].items():
         print(f"{key:20} n={rate['n']:5} exact={rate['exact']:.4f}")
 

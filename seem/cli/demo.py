@@ -1,4 +1,4 @@
-"""The demo: a real conversation into frames and facts by the shipped models, then questions answered from it with the evidence lit up.
+"""The demo: a real conversation into frames and facts by the shipped models, then questions answered with the evidence.
 
 Takes the sample conversation of the repository and an opened memory in a folder of its own. Everything runs on this
 machine. Knows nothing about the models.
@@ -30,14 +30,15 @@ def questions() -> list[dict[str, Any]]:
     path = SAMPLES / "questions.json"
     if not path.exists() or not (SAMPLES / "chat.json").exists():
         raise InputError(
-            f"the sample conversation is not at {SAMPLES}: it lies in the repository, not in the installed package; run this from a clone"
+            f"the sample conversation is not at {SAMPLES}: it comes with the repository, "
+            "not with the installed package; run this from a clone"
         )
     asked: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
     return asked
 
 
 def remember(memory: Memory, console: Console) -> list[dict[str, Any]]:
-    """Import the conversation session by session, showing what is made of it; raise ModelError where the models cannot run."""
+    """Import session by session, showing what is made of it; raise ModelError where the models cannot run."""
     problems: list[Problem] = []
     drafts = list(sources.read("chat", SAMPLES / "chat.json", problems))
     told: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-"""A file of another program into a memory: read, told beforehand what it will cost, stored batch by batch under a progress bar.
+"""A file of another program into a memory: read, its cost told beforehand, stored batch by batch under a progress bar.
 
 Takes a format, a path and an opened memory. Every batch is durable before the next one begins and keys make a repeat
 harmless, so the same command goes on where it was stopped. Knows no file format.

@@ -10,44 +10,27 @@ import itertools
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import click
 import typer
 from rich.console import Console
 
 from seem.cli import demo as demonstration
-from seem.cli import exporting, importing, render
+from seem.cli import importing, render, upkeep
+from seem.cli.app import SHARED, app, opened
 from seem.cli.options import Options, hoist
 from seem.cli.output import INTERRUPTED, Run, code_of, err, out, reason
-from seem.errors import InputError, ModelError, SeemError, StoreError
-from seem.memory import Memory
-from seem.scope import scope
-from seem.store.verify import verify as faults
-from seem.wiring import Parts
+from seem.errors import InputError, ModelError, SeemError
 
-SHARED = "-u/--user-id, --agent-id, --run-id, --config, --data-dir and --json may stand before or after the command; see: seem --help"
-app = typer.Typer(
-    name="seem",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    help="Long-term memory for agents and people, on small local models. Without -u, --agent-id and --run-id the user id is «default».",
-)
+__all__ = ["app", "main", "upkeep"]
+
 Question = Annotated[str, typer.Argument(help="What to ask.")]
 Id = Annotated[str, typer.Argument(help="A passage (p_…), frame (f_…) or fact (k_…).")]
 TopK = Annotated[int | None, typer.Option("-k", "--top-k", "--limit", help="Passages at most.")]
 Expand = Annotated[str | None, typer.Option(help="The whole story of what is found: auto, always or never.")]
-
-
-def open_parts(options: Options) -> Parts:
-    """Give store and models of the configuration; the models load when they are first needed."""
-    return Parts(options.settings())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -58,12 +41,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
-        status = app(words, standalone_mode=False, obj=run)
+        status = int(app(words or ["--help"], standalone_mode=False, obj=run, prog_name="seem") or 0)
+        if status == INTERRUPTED:
+            # Typer turns the interrupt into this status.
+            raise KeyboardInterrupt
         sys.stdout.flush()
-        return int(status or 0)
-    except click.UsageError as error:
-        return run.failed("usage", f"{error.format_message()} See: seem {run.command} --help".replace("  ", " "), 2)
-    except (KeyboardInterrupt, click.Abort):
+        return status
+    except typer.TyperException as error:
+        program = f"seem {run.command}".strip()
+        return run.failed("usage", f"{error.format_message().rstrip('.')}. See: {program} --help", 2)
+    except (KeyboardInterrupt, typer.Abort):
         return run.failed(
             "interrupted", "stopped; what was stored is kept, and `seem retry` finishes what waits", INTERRUPTED
         )
@@ -75,35 +62,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except OSError as error:
         return run.failed("os", reason(error))
-
-
-@app.callback()
-def shared(
-    context: typer.Context,
-    user_id: Annotated[
-        str | None, typer.Option("-u", "--user-id", help="Whose memory; «default» where no id is given.")
-    ] = None,
-    agent_id: Annotated[str | None, typer.Option(help="The agent; owns the memory where no user is given.")] = None,
-    run_id: Annotated[
-        str | None, typer.Option(help="The run or session; narrows, or owns where nobody else does.")
-    ] = None,
-    config: Annotated[Path | None, typer.Option(help="A YAML file of settings; see: seem config")] = None,
-    data_dir: Annotated[
-        Path | None, typer.Option(help="Where the memory lies (default ~/.seem, or $SEEM_HOME).")
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Answer with one JSON object.")] = False,
-) -> None:
-    """Take the options that every command shares."""
-    run: Run = context.obj
-    run.options = Options(user_id, agent_id, run_id, config, data_dir, json)
-    run.command = context.invoked_subcommand or ""
-
-
-@contextmanager
-def opened(run: Run) -> Iterator[Memory]:
-    """Give the memory of the shared options, closed afterwards."""
-    with Memory(parts=open_parts(run.options)) as memory:
-        yield memory
 
 
 @app.command(epilog=SHARED)
@@ -160,7 +118,8 @@ def import_(
         )
     elif source.problems:
         failure = InputError(
-            f"{len(source.problems)} messages of {str(file)!r} cannot be used and were left out; mend them and import again"
+            f"{len(source.problems)} messages of {str(file)!r} cannot be used and were left out; "
+            "mend them and import again"
         )
 
     def show(console: Console) -> None:
@@ -262,85 +221,6 @@ def history(context: typer.Context, id: Id) -> int:
 
 
 @app.command(epilog=SHARED)
-def stats(context: typer.Context) -> int:
-    """Count what is stored, of one memory if an id is given, else of all."""
-    run: Run = context.obj
-    with opened(run) as memory:
-        told = memory.parts.store.stats(_memory(run))
-    return run.told(told, lambda console: render.pairs(console, told))
-
-
-@app.command(epilog=SHARED)
-def verify(context: typer.Context) -> int:
-    """Check the store against itself; exit status 1 and one sentence a fault where it is unsound."""
-    run: Run = context.obj
-    with opened(run) as memory:
-        wrong = faults(memory.parts.store, _memory(run))
-    failure = StoreError(f"{len(wrong)} faults were found") if wrong else None
-
-    def show(console: Console) -> None:
-        for sentence in wrong or ["sound"]:
-            console.print(render.clean(sentence), soft_wrap=True)
-
-    return run.told({"sound": not wrong, "faults": wrong}, show, count=len(wrong), failure=failure)
-
-
-@app.command(epilog=SHARED)
-def reindex(context: typer.Context) -> int:
-    """Make every vector anew, with the configured encoder."""
-    run: Run = context.obj
-    with opened(run) as memory:
-        told = memory.reindex()
-    return run.told(told, lambda console: render.pairs(console, told), count=told["vectors"])
-
-
-@app.command(epilog=SHARED)
-def retry(context: typer.Context) -> int:
-    """Make events and facts of what still waits: after a crash, or once a missing model is there."""
-    run: Run = context.obj
-    with opened(run) as memory:
-        told = memory.retry()
-    why = next(iter(told["failed"].values()), "")
-    failure = ModelError(f"{len(told['failed'])} passages still wait: {why}") if why else None
-    return run.told(told, lambda console: console.print(f"done {told['done']}"), count=told["done"], failure=failure)
-
-
-@app.command(epilog=SHARED)
-def export(
-    context: typer.Context,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="The file to write.")] = None,
-) -> int:
-    """Write a memory as JSON lines, which `seem import --format jsonl` takes back."""
-    run: Run = context.obj
-    with opened(run) as memory:
-        lines = exporting.export(memory.parts.store, scope(None, **run.options.ids).memory)
-        if output is None and run.options.json:
-            told: Any = list(lines)
-            return run.told(told, lambda console: None, count=len(told))
-        count = exporting.write(lines, output)
-    if output is None:
-        return 0
-    return run.told({"file": str(output)}, lambda console: console.print(f"{count} passages in {output}"), count=count)
-
-
-@app.command(epilog=SHARED)
-def config(context: typer.Context) -> int:
-    """Show every setting, and whether it came by default, file, env or option."""
-    run: Run = context.obj
-    settings = run.options.settings()
-    flat = {
-        f"{section}.{name}": v
-        for section, part in settings.to_dict().items()
-        if isinstance(part, dict)
-        for name, v in part.items()
-    }
-    values = {"data_dir": str(settings.data_dir)} | flat
-    told = {name: {"value": value, "from": settings.origins[name]} for name, value in values.items()}
-    rows = {name: f"{part['value']!r:32} {part['from']}" for name, part in told.items()}
-    return run.told(told, lambda console: render.pairs(console, rows), count=len(told))
-
-
-@app.command(epilog=SHARED)
 def demo(context: typer.Context) -> int:
     """Turn the sample conversation into events and facts, and answer questions from it, in a temporary folder."""
     run: Run = context.obj
@@ -353,11 +233,6 @@ def demo(context: typer.Context) -> int:
         answers = demonstration.ask(memory, console, asked)
     told = {"data_dir": str(folder), "remembered": results, "answers": answers}
     return run.told(told, lambda console: demonstration.goodbye(console, folder), count=len(answers))
-
-
-def _memory(run: Run) -> str | None:
-    """Give the key of the memory whose ids were given, else none: all of them."""
-    return scope(None, **run.options.given).memory if run.options.given else None
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from seem.config import Config
 
@@ -31,13 +32,13 @@ class Options:
     json: bool = False
 
     @property
-    def given(self) -> dict[str, str]:
+    def given(self) -> dict[str, Any]:
         """The ids that were given."""
         ids = {"user_id": self.user_id, "agent_id": self.agent_id, "run_id": self.run_id}
         return {name: told for name, told in ids.items() if told is not None}
 
     @property
-    def ids(self) -> dict[str, str]:
+    def ids(self) -> dict[str, Any]:
         """The ids that are meant."""
         return self.given or {"user_id": DEFAULT_USER}
 

@@ -40,7 +40,7 @@ class Run:
     def told(
         self, data: Any, show: Callable[[Console], None], *, count: int = 1, failure: SeemError | None = None
     ) -> int:
-        """Give the result to people or to programs, and the exit status. ``failure`` is what could not be done of it."""
+        """Give the result to people or to programs, and the exit status. ``failure`` is what could not be done."""
         if self.options.json:
             self._print_json(data, count, failure)
         else:

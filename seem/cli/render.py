@@ -1,4 +1,4 @@
-"""Memories as text for a terminal: the original words with the evidence lit up, and below them the events and facts that cite them.
+"""Memories as text for a terminal: the original words with the evidence lit up, then the events and facts of it.
 
 Takes the dicts that ``Memory`` gives. Stored texts are data: control characters and changes of direction are shown,
 never obeyed. Knows nothing about how anything was found.

@@ -88,6 +88,11 @@ def refuse_unmatched(folder: Path, missing: list[str], unexpected: list[str]) ->
         )
 
 
+def weights_version(folder: Path) -> str:
+    """Give the first half of the SHA-256 of an adapter's weights: two trainings never share it."""
+    return hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest()[:12]
+
+
 def tokenizer_fingerprint(folder: Path) -> str:
     """Give the SHA-256 of the files that decide how text becomes tokens."""
     digest = hashlib.sha256()

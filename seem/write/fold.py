@@ -8,7 +8,7 @@ about storage.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from seem.types import Event, Extraction, Frame, Passage
@@ -35,6 +35,19 @@ def fold(frame_id: str, memory: str, members: Sequence[Member]) -> Frame:
                 events[same] = _merged(events[same], event)
     summary = " ".join(dict.fromkeys(t for t in told if t))
     return Frame(frame_id, memory, tuple(p.id for p, _ in ordered), summary, tuple(events[-MAX_EVENTS:]))
+
+
+def readable(
+    frame: Frame,
+    passages: Mapping[str, Passage],
+    extractions: Mapping[str, Extraction],
+    allowed: Collection[str] | None,
+) -> Frame | None:
+    """Give the frame as the fold of what a reader may read; ``None`` where that is nothing."""
+    if allowed is None:
+        return frame
+    members = [(passages[p], extractions[p]) for p in frame.provenance if p in allowed]
+    return fold(frame.id, frame.memory, members) if members else None
 
 
 def _same(a: Event, b: Event) -> bool:

@@ -1,4 +1,4 @@
-"""The inverse of remembering: a passage goes, and with it everything that only it supports; what others support is folded again without it.
+"""The inverse of remembering: a passage goes, and what only it supports; what others support is folded again.
 
 Takes a state and the ids of passages; gives the batch that removes them. Changes nothing itself. Knows nothing about
 files: purging them is the store's.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
+from seem.models.protocols import Vectors
 from seem.state import State
 from seem.store.batch import Change, Kind, Vector, WriteBatch
 from seem.types import Entity, Fact, Frame, StoredFact
@@ -21,7 +22,7 @@ from seem.write.summary import fact_sentence
 def removal(
     state: State,
     gone: Collection[str],
-    encode: Callable[[Sequence[str]], Sequence[Vector]],
+    encode: Callable[[Sequence[str]], Vectors],
     fingerprint: str,
     actor: str = "",
 ) -> WriteBatch:

@@ -15,7 +15,7 @@ from seem.prompts.window import Window
 from seem.types import Event, Fact, Passage, TimeSpan
 from seem.write.names import in_third_person, is_pronoun, trim, without_article
 from seem.write.polarity import is_negated, with_negation
-from seem.write.times import resolve, tense_of
+from seem.write.times import resolve
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class _Grounding:
         words = self._words(time.text) if time else None
         if not words:
             return None
-        return resolve(words, self.said_at, tense=tense_of(self.window.turn.raw, words))
+        return resolve(words, self.said_at, context=self.window.turn.raw)
 
     def _shown_negated(self) -> bool:
         return any(is_negated(s.raw) for s in self.window.sources())

@@ -1,4 +1,4 @@
-"""Facts onto entity nodes: which names mean the same node, which facts are the same fact, and which one ends an earlier one.
+"""Facts onto entity nodes: which names mean one node, which facts are one fact, and which one ends an earlier one.
 
 Takes the names and facts of new extractions and what the graph holds; gives new or widened entities and facts. Names
 meet by their folded form, by being the only longer or shorter form of one another, and by a cosine above a threshold. A
@@ -30,8 +30,10 @@ _NEGATION = re.compile(
 )
 # Relations of which one subject has one object at a time; any other relation may hold many times over.
 _SINGLE = re.compile(
-    r"^(?:now |currently )?(?:lives? (?:in|at)|moved (?:in)?to|resides in|works? (?:at|for|as)|is employed (?:at|by)|is aged|is (?:based|located|living) in|"
-    r"is married to|is engaged to|has phone number|has address|weighs|is scheduled (?:for|on)|takes place (?:on|in|at)|costs?|is due (?:on|by))$"
+    r"^(?:now |currently )?(?:lives? (?:in|at)|moved (?:in)?to|resides in|works? (?:at|for|as)|is employed (?:at|by)|"
+    r"is aged|is (?:based|located|living) in|"
+    r"is married to|is engaged to|has phone number|has address|weighs|is scheduled (?:for|on)|"
+    r"takes place (?:on|in|at)|costs?|is due (?:on|by))$"
 )
 _ENDING = re.compile(r"^(?:no longer|stopped|quit|left|gave up|cancelled)\b", re.IGNORECASE)
 
@@ -167,7 +169,7 @@ def merge_facts(
 
 
 def closed_by(new: StoredFact, stored: Iterable[StoredFact]) -> list[StoredFact]:
-    """Give the open facts that a new one ends, closed: its denial or ending, or another value of a single-valued relation."""
+    """Give the open facts that a new one ends, closed: its denial or ending, or another value of a single one."""
     if new.valid_at is None:
         return []
     relation = _bare(new.fact.relation)

@@ -13,8 +13,9 @@ from collections.abc import Sequence
 _FIRST = frozenset({"i", "me", "myself", "mine", "i'm", "i've", "i'll", "i'd"})
 _SECOND = frozenset({"you", "yourself", "u"})
 _OPEN = frozenset(
-    "he she it they him her them we us our ours his hers its their theirs himself herself itself themselves ourselves this that these those who "
-    "which what one someone something everyone everybody anyone nobody here there y'all everything nothing anything".split()
+    "he she it they him her them we us our ours his hers its their theirs himself herself itself themselves ourselves "
+    "this that these those who which what one someone something everyone everybody anyone nobody here there y'all "
+    "everything nothing anything".split()
 )
 _POSSESSIVE = re.compile(r"^(my|our)\s+(?=\S)", re.IGNORECASE)
 _YOUR = re.compile(r"^your\s+(?=\S)", re.IGNORECASE)

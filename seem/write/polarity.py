@@ -14,7 +14,8 @@ _CUE = re.compile(
     re.IGNORECASE,
 )
 _HARD = re.compile(
-    r"\b(?:not|never|nobody|neither|nor|cannot|no longer|no one|\w+n['’]t|dont|doesnt|didnt|wont|cant|isnt|wasnt|havent|hasnt)\b",
+    r"\b(?:not|never|nobody|neither|nor|cannot|no longer|no one|\w+n['’]t|"
+    r"dont|doesnt|didnt|wont|cant|isnt|wasnt|havent|hasnt)\b",
     re.IGNORECASE,
 )
 _CLAUSE_END = re.compile(r"[.!?;:,–—()]|\b(?:but|and|because|so|then|while|which|who|if|when)\b", re.IGNORECASE)

@@ -17,7 +17,7 @@ _LIST_END = " and "
 
 
 def sentence(event: Event, speaker: str = "") -> str:
-    """Tell one event as a sentence: who, what, where, when, why, how. ``speaker`` is whom «I» and «my» mean in its words."""
+    """Tell one event as a sentence: who, what, where, when, why, how. ``speaker`` is whom «I» and «my» mean."""
     who = _listed(event.participants)
     action = about(event.action, speaker)
     parts = [action] if _starts_with(action, event.participants) else [who, action]

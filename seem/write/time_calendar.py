@@ -7,6 +7,7 @@ Monday to Sunday. Knows nothing about words, patterns or the wall clock.
 from __future__ import annotations
 
 import calendar
+import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -41,14 +42,43 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """The moment at which the words were said; without one only absolute dates can be read."""
+    """The moment at which the words were said; without one only absolute dates can be read.
+
+    ``lean``: how clearly the words around look ahead (above zero) or back (below zero). ``tense``: «past» or «future»
+    where that is beyond doubt.
+    """
 
     now: datetime | None
     tense: str | None = None
+    lean: float = 0.0
 
     @property
     def today(self) -> date:
         return self.now.date() if self.now else date(1, 1, 1)
+
+    @property
+    def looks_back(self) -> bool:
+        """Whether the words around rather tell of the past."""
+        return self.tense == "past" or (self.tense is None and self.lean < 0)
+
+    def prefers_future(self, back: int, forward: int, *, rare: bool = False) -> bool:
+        """Whether of a day ``back`` days behind and one ``forward`` days ahead the second is meant.
+
+        A nearer day needs less support by the words around it, the more so the farther the two lie apart: «in May»
+        said in June is rarely the May of next year. ``rare``: such days are months apart as a
+        rule. The weights were fitted to the corpus.
+        """
+        if self.tense is not None:
+            return self.tense == "future"
+        apart = back + forward
+        weight = _YEARLY if rare or apart >= 300 else _WEEKLY if apart < 12 else _MONTHLY
+        nearer = math.log((back + 1) / (forward + 1))
+        return self.lean + weight * max(-_FARTHEST, min(_FARTHEST, nearer)) > 0
+
+
+# How much one day is preferred to another for being nearer, by how far apart the two lie.
+_WEEKLY, _MONTHLY, _YEARLY = 0.25, 0.6, 2.0
+_FARTHEST = 3.0
 
 
 STEP = {
@@ -91,20 +121,18 @@ def add_months(day: date, months: int) -> date:
     return date(year, month + 1, min(day.day, last_of_month(year, month + 1).day))
 
 
-def choose(candidates: Iterable[Found], anchor: Anchor) -> Found | None:
-    """The candidate that the tense asks for: the latest begun, the next not yet over, or the nearest."""
+def choose(candidates: Iterable[Found], anchor: Anchor, *, rare: bool = False) -> Found | None:
+    """The latest candidate begun or the next one not yet over, as the anchor prefers (see ``prefers_future``)."""
     today, options = anchor.today, sorted(candidates, key=lambda found: found.lo)
     past = [found for found in options if found.lo <= today]
     future = [found for found in options if found.hi >= today]
-    if anchor.tense == "past":
+    if anchor.tense == "past" or not future:
         return past[-1] if past else None
-    if anchor.tense == "future":
-        return future[0] if future else None
-    return min(options, key=lambda found: _distance(found, today), default=None)
-
-
-def _distance(found: Found, today: date) -> int:
-    return max((found.lo - today).days, (today - found.hi).days, 0)
+    if anchor.tense == "future" or not past:
+        return future[0]
+    back, forward = past[-1], future[0]
+    behind, ahead = max((today - back.hi).days, 0), max((forward.lo - today).days, 0)
+    return forward if anchor.prefers_future(behind, ahead, rare=rare) else back
 
 
 def valid(year: int, month: int, day: int) -> Found | None:

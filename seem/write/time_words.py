@@ -1,7 +1,7 @@
 """The vocabulary of English time words, as data, and the two readers that need nothing else.
 
 ``normalise`` brings a phrase into one spelling (lower case, digits, full month names); ``find`` gives the spans of time
-expressions in a sentence; ``guess_tense`` weighs the verbs around one. Knows nothing about calendars or anchors.
+expressions in a sentence. Knows nothing about calendars or anchors.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ DECADE_WORDS = {
 }  # fmt: skip
 
 
-def _listed(words: str) -> tuple[str, ...]:
+def listed(words: str) -> tuple[str, ...]:
     return tuple(words.split())
 
 
-_SMALL = _listed(
+_SMALL = listed(
     """
     one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
     eighteen nineteen
     """
 )
 _TENS = {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
-_ORDINAL_SMALL = _listed(
+_ORDINAL_SMALL = listed(
     """
     first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth
     fifteenth sixteenth seventeenth eighteenth nineteenth
@@ -155,137 +155,3 @@ def find(text: str) -> list[tuple[int, int]]:
         else:
             spans.append((start, end))
     return spans
-
-
-# ---- tense ---------------------------------------------------------------------------------------------------------
-
-_PAST_VERBS = _listed(
-    """
-    was were did didn't had hadn't wasn't weren't went got came said told took gave made found left felt kept
-    lost met bought brought thought caught taught sold paid saw sat stood ran won broke fell drove flew wrote
-    rode spoke woke wore tore threw grew knew drew began sang sank drank swam rang slept spent sent built led
-    fed hit hurt cut put let bit hid lit slid stole chose froze forgot became understood held heard laid burnt
-    learnt dreamt shook shot stuck hung dug spilt swore struck gone been done born died ate beat couldn't blew
-    bled bent rose shone swept wept cost read quit split ago yesterday since
-    """
-)
-_NOT_PAST = _listed("need speed feed seed shed bed red indeed wed exceed proceed breed hundred naked wicked")
-_FUTURE_WORDS = _listed(
-    """
-    will won't shall gonna plan plans planning want wants wanna hope hopes hoping must should might let's soon
-    tomorrow can can't need needs scheduled due upcoming deadline starts begins opens lands closes leaves
-    arrives ends turns comes gets flies moves goes retires runs expects expect expecting signs marries invite
-    intend agree promise promises start next target follow follows
-    """
-)
-_FUTURE_PAIRS = frozenset(
-    {("have", "to"), ("has", "to"), ("going", "to"), ("about", "to"), ("is", "to"), ("are", "to"), ("would", "like"),
-     ("would", "love"), ("signed", "up"), ("have", "got"), ("i've", "got"), ("we've", "got"), ("he's", "got"),
-     ("she's", "got"), ("they've", "got"), ("moved", "to"), ("postponed", "to")}
-)  # fmt: skip
-# What is booked or agreed lies ahead, though the booking is over.
-_COMMITTED = _listed("booked registered entered planned scheduled invited engaged decided promised offered")
-_PRESENT_BE = _listed(
-    "i'm he's she's it's we're they're you're that's there's who's is are am isn't aren't be gets get"
-)
-_PRONOUNS = _listed("i we they he she you")
-_AUXILIARY = _listed("have has i've we've they've he's she's haven't hasn't never also just")
-_TOKEN = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)?|[,;:–—()|]|\d+")
-_SENTENCE_END = re.compile(r"[.!?…]+(?=\s|$)|\n+")
-_FOR_LEAD = re.compile(r"\b(?:for|until|till|by|to|before)\s+(?:the\s+)?$", re.IGNORECASE)
-_MOVED_TO = re.compile(
-    r"\b(?:moved?|changed?|postponed|pushed|shifted|delayed)\b[^.!?]{0,40}?\bto\b(?: the)? ?\w{0,3}$", re.IGNORECASE
-)
-_AHEAD = re.compile(
-    r"\b(?:tomorrow|next|coming|until|till|by|for|before|from|starting|after|deadline|at the earliest)\b|"
-    r"^in (?:\d|an? |\w+ (?:week|day|month|year))",
-    re.IGNORECASE,
-)
-_BEHIND = re.compile(r"\b(?:last|yesterday|ago|since|back|past|previous)\b", re.IGNORECASE)
-_YEARLY = re.compile(
-    rf"\b(?:{'|'.join(MONTHS)}|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|{'|'.join(SEASONS)}|christmas|easter)\b"
-)
-_SURE = 0.4
-_REACH = 400
-_PENALTY = {",": 3.0, ";": 8.0, ":": 2.0, "(": 3.0, ")": 3.0, "|": 8.0, "–": 4.0, "—": 4.0}
-
-
-def _cue(tokens: list[str], index: int) -> tuple[str, float] | None:
-    """What one word says about the tense of its clause, with a weight."""
-    token, low = tokens[index], tokens[index].lower()
-    before = tokens[index - 1].lower() if index else ""
-    after = tokens[index + 1].lower() if index + 1 < len(tokens) else ""
-    if token == "may" or low in _FUTURE_WORDS or low.endswith("'ll") or (low, after) in _FUTURE_PAIRS:
-        return "future", 1.0
-    if low in _COMMITTED and before not in ("was", "were"):
-        return "future", 0.5
-    if low in _PAST_VERBS or (len(low) > 3 and low.endswith("ed") and low not in _NOT_PAST):
-        if (before, low) in _FUTURE_PAIRS:
-            return "future", 1.0
-        return ("future", 0.6) if before in _PRESENT_BE and low != "been" and low != "gone" else ("past", 1.0)
-    if low in ("has", "have") and after and not _finite_past(after):
-        return "future", 0.6
-    if low in _PRESENT_BE:
-        return "future", 0.8 if after.endswith("ing") else 0.45
-    if low in _PRONOUNS and after and after[0].isalpha() and not _finite_past(after):
-        return "future", 0.6
-    return None
-
-
-def _finite_past(word: str) -> bool:
-    return word in _PAST_VERBS or word in _AUXILIARY or word.endswith("ed") or word in ("would", "could", "used")
-
-
-def _weigh(left: list[str], right: list[str]) -> dict[str, float]:
-    """The strongest cue of each tense: cues before the time count more than those after it."""
-    scores = {"past": 0.0, "future": 0.0}
-    for tokens, order, side in ((left, range(len(left) - 1, -1, -1), 1.0), (right, range(len(right)), 0.7)):
-        distance = 1.0
-        for index in order:
-            distance += _PENALTY.get(tokens[index], 1.0)
-            if cue := _cue(tokens, index):
-                name, weight = cue
-                scores[name] = max(scores[name], side * weight / distance**0.5)
-    return scores
-
-
-def _stronger(scores: dict[str, float]) -> str | None:
-    return None if scores["past"] == scores["future"] else max(scores, key=lambda name: scores[name])
-
-
-def guess_tense(sentence: str, time_text: str) -> str | None:
-    """«past», «future», or ``None``: the words of the sentence around the time, the nearer the heavier.
-
-    A sentence without a cue («They came back! Tuesday night.») borrows from the one before it, then the one after it.
-    """
-    phrase = time_text[:MAX_PHRASE].strip().lower()
-    if _BEHIND.search(phrase):
-        return "past"
-    ahead = bool(_AHEAD.search(phrase))
-    low = sentence.lower()
-    found = re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", low) if phrase and len(low) == len(sentence) else None
-    if found is None:
-        if ahead:
-            return "future"
-        return _stronger(_weigh([], _words(sentence[:_REACH])))
-    before = _SENTENCE_END.split(sentence[max(0, found.start() - _REACH) : found.start()])
-    after = _SENTENCE_END.split(sentence[found.end() : found.end() + _REACH])
-    scores = _weigh(_words(before[-1]), _words(after[0]))
-    if _MOVED_TO.search(before[-1] + phrase[:3]):
-        scores["future"] += 0.8
-    elif ahead or _FOR_LEAD.search(before[-1]):
-        scores["future"] += 0.3
-    if guess := _stronger(scores):
-        # Last year's May is a rare meaning of «in May»: only verbs close by outweigh the nearer one.
-        unsure = guess == "past" and scores["past"] - scores["future"] < _SURE and _YEARLY.search(phrase)
-        return None if unsure else guess
-    if _YEARLY.search(phrase):
-        return None
-    for neighbour in (_words(before[-2]) if len(before) > 1 else [], _words(after[1]) if len(after) > 1 else []):
-        if guess := _stronger(_weigh(neighbour, [])):
-            return guess
-    return None
-
-
-def _words(text: str) -> list[str]:
-    return _TOKEN.findall(text.replace("’", "'"))

@@ -15,9 +15,11 @@ from datetime import date, datetime
 from typing import Any
 
 from seem.types import TimeSpan
+from seem.write.time_anaphora import beside, ongoing, refer
 from seem.write.time_calendar import ONE_DAY, Anchor, last_of_month, written
 from seem.write.time_rules import first
-from seem.write.time_words import MONTHS, find, guess_tense, normalise
+from seem.write.time_tense import lean
+from seem.write.time_words import MONTHS, find, normalise
 
 # Habits hold at no single time.
 _FREQUENCY = re.compile(
@@ -25,34 +27,53 @@ _FREQUENCY = re.compile(
     r"(?:mon|tues|wednes|thurs|fri|satur|sun)days|weekends|mornings|evenings|afternoons|nights)\b"
 )
 _SINCE = re.compile(r"\b(?:since|starting(?: with| on)?|beginning|from)\b")
+_COUNTDOWN = re.compile(r"^(?:\d{1,4}|an?) (?:day|week|month|year)s? (?:until|to go|left until)\b")
 _UNTIL = re.compile(r"\b(?:until|by|no later than|not later than|up to|closes|deadline is|target)\b")
 _BEFORE = re.compile(r"\bbefore (?!yesterday|last\b)")
 _AFTER = re.compile(r"\bafter (?!tomorrow)")
 _EARLIEST = re.compile(r"\bat the earliest$")
+_REFERRED_SINCE, _REFERRED_UNTIL = re.compile(r"since\b|from\b"), re.compile(r"until\b|by\b")
 _END_OF = re.compile(r"\bend of\b")
 _EARLY_DATE = re.compile(r"\b(?:from|since) (?:now|today)\b")
-_NOW = re.compile(r"^(?:now|right now|currently|from now on|these days|nowadays|as of now|until now)$")
+_NOW = re.compile(r"^(?:now|for now|at the moment|right now|currently|from now on|these days|nowadays|as of now|until now)$")
 _FOR_NOW = re.compile(r"\b(?:for )?(?P<n>\d{1,4}|an?) (?P<unit>day|week|month|year)s? now$")
 # «115 days» and «day 119» count what still goes on; fewer days than these are mostly a plain duration.
 _DAY_COUNT = re.compile(r"^(?:([2-9]\d|\d{3,4}) days(?: without)?|(?:today is )?day ([2-9]|\d{2,4}))$")
-_SPLIT = re.compile(r" (?:to|until|and|through|-|&) |, (?=back\b|going\b|home\b|done\b|return)")
+_SPLIT = re.compile(r" (?:to|until|and|through|-|&|\.\.) |, (?=back\b|going\b|home\b|done\b|return)")
 _YEAR = re.compile(r"\b(?:1[4-9]|20|21)\d\d\b")
 _NAMED = re.compile(rf"\b(?:{'|'.join(MONTHS)})\b")
 
 
-def resolve(text: str, said_at: datetime | None, *, tense: str | None = None) -> TimeSpan:
-    """The interval that time words mean; ``tense`` decides where they leave the direction open."""
-    anchor = Anchor(said_at, tense if tense in ("past", "future") else None)
+def resolve(text: str, said_at: datetime | None, *, context: str = "") -> TimeSpan:
+    """The interval that time words mean.
+
+    ``context`` is the whole turn: its verbs tell past from future, its other times what «the next day» follows.
+    """
+    leaning, tense = lean(context, text)
+    anchor = Anchor(said_at, tense, leaning)
     try:
-        start, end = _interval(normalise(text), anchor)
-        if start is None and end is None:
-            start = end = _library(text, anchor)
+        start, end = _resolved(text, anchor, context)
     except (ValueError, OverflowError):
         start = end = None
     return TimeSpan(text=text, start=start, end=end)
 
 
 Pair = tuple[str | None, str | None]
+
+
+def _resolved(text: str, anchor: Anchor, context: str) -> Pair:
+    words = normalise(text)
+    if context and anchor.now is not None and not _FREQUENCY.search(words):
+        if referred := refer(words, text, context, anchor):
+            since, until = _REFERRED_SINCE.match(words), _REFERRED_UNTIL.match(words)
+            return None if until else referred.start, None if since else referred.end
+        if lasting := ongoing(words, text, context, anchor):
+            return lasting.start, None
+        anchor = beside(words, text, context, anchor) or anchor
+    start, end = _interval(words, anchor)
+    if start is None and end is None:
+        start = end = _library(text, anchor)
+    return start, end
 
 
 def _interval(words: str, anchor: Anchor) -> Pair:
@@ -98,26 +119,30 @@ def _noon(day: date, anchor: Anchor) -> datetime:
 
 
 def _opened(words: str, anchor: Anchor) -> Pair:
-    """A single time, or one that a preposition opens to one side."""
-    since, until = _SINCE.search(words), _UNTIL.search(words)
-    before, after = _BEFORE.search(words), _AFTER.search(words)
+    """A single time as it stands, or opened to one side by a preposition."""
+    found = first(words, anchor)
+    if found is None:
+        return None, None
+
+    def opener(pattern: re.Pattern[str]) -> re.Match[str] | None:
+        # «tomorrow after her surgery hours»: what stands behind the time does not open it.
+        match = pattern.search(words)
+        return match if match and first(words[: match.start()], anchor) is None else None
+
+    since, until, before, after = map(opener, (_SINCE, _UNTIL, _BEFORE, _AFTER))
     if _EARLY_DATE.search(words) and not words.startswith(("from", "since")):
         since = None
-    earliest = _EARLIEST.search(words)
-    if since and since[0] == "since" and anchor.tense is None:
-        anchor = replace(anchor, tense="past")
-    elif (until or before or since or earliest) and anchor.tense is None:
-        anchor = replace(anchor, tense="future")
-    found = first(words, anchor)
-    if found is None or (found.clock and before):
+    if found.clock and before:
         return None, None
-    if found.closed:
+    if found.closed or _COUNTDOWN.search(words):
         return found.start, found.end
     if until:
-        return None, written(found.hi, "day") if _END_OF.search(words) else found.end
+        if _END_OF.search(words):
+            return None, written(found.hi, "day")
+        return None, found.end
     if before:
         return None, written(found.lo - ONE_DAY, "day") if found.unit == "day" else found.end
-    if since or earliest:
+    if since or _EARLIEST.search(words):
         return found.start, None
     if after and found.unit == "day":
         return written(found.hi + ONE_DAY, "day"), None
@@ -174,11 +199,6 @@ def _parsed(words: str, parts: list[str], order: str) -> datetime | None:
 def find_times(text: str) -> list[tuple[int, int]]:
     """The character spans of the time expressions in a sentence or question."""
     return find(text)
-
-
-def tense_of(sentence: str, time_text: str) -> str | None:
-    """«past» or «future» by the words around ``time_text``; ``None`` where they give no sign."""
-    return guess_tense(sentence, time_text)
 
 
 def _edge(iso: str | None, last: bool) -> date | None:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import seem.cli.main as cli
-from seem.cli import demo, exporting, render
+from seem.cli import app, demo, exporting, render
 from seem.cli.options import Options, hoist
 from seem.cli.output import reason
 from seem.models.fakes import HashingEncoder, ScriptedExtractor, ScriptedJudge, ScriptedReader
@@ -34,7 +34,7 @@ def seem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
         fakes: Any = {"extractor": ScriptedExtractor(SCRIPT), "judge": ScriptedJudge(SAME), "reader": ScriptedReader()}
         return Parts(options.settings(), encoder=HashingEncoder(), **fakes)
 
-    monkeypatch.setattr(cli, "open_parts", open_parts)
+    monkeypatch.setattr(app, "open_parts", open_parts)
     monkeypatch.setenv("SEEM_HOME", str(tmp_path / "home"))
 
     def run(*words: str) -> Told:
@@ -192,7 +192,7 @@ def test_what_cannot_be_imported_is_told_by_line_and_the_rest_is_kept(seem: Seem
         (("list", "--config", "/no/such.yaml"), "config", "cannot be read"),
         (("frobnicate",), "usage", "frobnicate"),
         (("search",), "usage", "query"),
-        (("list", "-k", "many"), "usage", "many"),
+        (("list", "-k", "many"), "usage", "integer. See: seem list --help"),
     ],
 )
 def test_every_error_is_one_sentence(seem: Seem, words: tuple[str, ...], code: str, sentence: str) -> None:
@@ -248,7 +248,7 @@ def test_a_missing_model_fails_but_loses_nothing(
     def open_parts(options: Options) -> Parts:
         return Parts(options.settings(), encoder=HashingEncoder(), judge=ScriptedJudge(), reader=ScriptedReader())
 
-    monkeypatch.setattr(cli, "open_parts", open_parts)
+    monkeypatch.setattr(app, "open_parts", open_parts)
     config = tmp_path / "c.yaml"
     config.write_text(f"data_dir: {tmp_path}\ndecoder: {{model: {tmp_path}/no-such-model}}\n")
     assert cli.main(["add", TARTU, "--config", str(config)]) == 1

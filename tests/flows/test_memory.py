@@ -1,4 +1,4 @@
-"""The front door, end to end on scripted models: what goes in is found, corrected, forgotten, and nothing else is touched."""
+"""The front door, end to end on scripted models: what goes in is found, corrected and forgotten."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 from seem.errors import InputError, ModelError, NotFoundError
 from seem.memory import Memory
 from seem.models.fakes import ScriptedExtractor
+from seem.store.batch import Snapshot
 from seem.store.verify import verify
 from seem.types import Passage
 from tests.flows.people import CODE, GROWING, MARK, NARVA, PAINTED, PLANTED, SCRIPT, TARTU, THANKS, memory, said, texts
@@ -160,7 +161,7 @@ def test_an_update_of_metadata_keeps_the_rest(ana: Memory) -> None:
     assert texts(ana.get_all(user_id="ana", filters={"mood": "good"})) == [TARTU]
     for wrong in ({"text": " "}, {}, {"metadata": {"user_id": "bo"}}):
         with pytest.raises(InputError):
-            ana.update(passage["id"], **wrong)  # type: ignore[arg-type]
+            ana.update(passage["id"], **wrong)
 
 
 def test_deleting_a_passage_refolds_what_remains(ana: Memory) -> None:
@@ -353,7 +354,12 @@ def test_a_memory_that_grows_is_not_loaded_again(tmp_path: Path, monkeypatch: py
         opened.add(said(TARTU), user_id="ana")
         loads: list[str] = []
         load = opened.parts.store.load
-        monkeypatch.setattr(opened.parts.store, "load", lambda key: loads.append(key) or load(key))
+
+        def counted(key: str) -> Snapshot:
+            loads.append(key)
+            return load(key)
+
+        monkeypatch.setattr(opened.parts.store, "load", counted)
         opened.add(said(PLANTED), user_id="ana")
         opened.add(said(GROWING), user_id="ana")
         assert loads == []

@@ -141,7 +141,7 @@ def test_passages_without_vectors_are_indexed(folder: Path) -> None:
     with Store(file) as store:
         store.add_passages("invented-1", _drafts())
     again = import_sample(SAMPLE, plain, folder, "x", lambda line: None)
-    with again.pipeline.state("invented-1") as state:
+    with again.pipeline.states.state("invented-1") as state:
         assert len(state.vectors["passage"]) == 12
 
 

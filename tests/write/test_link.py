@@ -28,7 +28,7 @@ def test_title_first_and_last_name_are_one_person(order: tuple[str, ...]) -> Non
     if order[0] == "Dr. Ingrid Solheim" or order[1] == "Dr. Ingrid Solheim":
         assert nodes(*order) == 1
     else:
-        # «Ingrid» and «Solheim» were two before the full name joined the one that it met: it belongs to both, so to neither.
+        # The full name came last and fits two nodes: who it is remains open.
         assert nodes(*order) == 3
 
 

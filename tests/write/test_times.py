@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from datetime import UTC, date, datetime, timedelta, timezone
 
@@ -10,17 +11,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seem.types import TimeSpan
-from seem.write.times import describe, find_times, overlap, resolve, tense_of
+from seem.write.times import describe, find_times, overlap, resolve
 from training.times_report import CORPUS, cases, report
 
 WEDNESDAY = datetime(2022, 7, 13, 9, 0, tzinfo=UTC)
-# Measured 0.854; even with the right tense always given the words alone reach 0.878 (the rest hangs on other turns).
-FLOOR = 0.85
-TEST_LIKE = {"agents-05", "agents-06", "assistant-08", "assistant-09", *(f"friends-{n}" for n in range(24, 29))}
+# Measured 0.875 on train and dev; the rest hangs on other turns or on labels that differ for the same words.
+FLOOR = 0.87
+SPLIT = CORPUS.parent / "split.json"
+# What stands before and after the words decides the tense.
+AROUND = {None: ("", ""), "past": ("We went there ", "."), "future": ("We will go there ", ".")}
 
 
 def interval(text: str, said: datetime | None = WEDNESDAY, tense: str | None = None) -> tuple[str | None, str | None]:
-    span = resolve(text, said, tense=tense)
+    before, after = AROUND[tense]
+    span = resolve(text, said, context=before + text + after)
     assert span.text == text
     return span.start, span.end
 
@@ -33,7 +37,8 @@ def point(text: str, said: datetime | None = WEDNESDAY, tense: str | None = None
 
 @pytest.mark.skipif(not CORPUS.exists(), reason="the corpus is not on this machine")
 def test_the_corpus_is_read_exactly() -> None:
-    names = frozenset(path.stem for path in CORPUS.glob("*.json")) - TEST_LIKE
+    split = json.loads(SPLIT.read_text(encoding="utf-8"))
+    names = frozenset([*split["train"], *split["dev"]])
     rates = report(list(cases(names)))["rates"]
     assert rates["event"]["n"] > 1500
     assert rates["event"]["exact"] >= FLOOR, rates
@@ -161,7 +166,8 @@ PHRASES = st.lists(PARTS, max_size=9).map(" ".join)
 MOMENTS = st.none() | st.datetimes(
     timezones=st.sampled_from([UTC, timezone(timedelta(hours=14)), timezone(-timedelta(hours=12))])
 )
-TENSES = st.sampled_from([None, "past", "future", "nonsense"])
+TENSES = st.sampled_from([None, "past", "future"])
+CONTEXTS = st.sampled_from(["", "We met on {} and then", "I'll go {}.", "{}", "Friday 3 May, and {} at ten"])
 
 
 def first_day(iso: str) -> date:
@@ -169,16 +175,15 @@ def first_day(iso: str) -> date:
 
 
 @settings(max_examples=400, deadline=None)
-@given(st.one_of(PHRASES, st.text(max_size=200)), MOMENTS, TENSES)
-def test_total_and_ordered(text: str, said: datetime | None, tense: str | None) -> None:
-    span = resolve(text, said, tense=tense)
+@given(st.one_of(PHRASES, st.text(max_size=200)), MOMENTS, CONTEXTS)
+def test_total_and_ordered(text: str, said: datetime | None, around: str) -> None:
+    span = resolve(text, said, context=around.replace("{}", text))
     assert span.text == text
-    assert span == resolve(text, said, tense=tense)
+    assert span == resolve(text, said, context=around.replace("{}", text))
     if span.start and span.end:
         assert span.start <= f"{span.end}-99-99"[:10]  # an end covers the whole of its period
     assert overlap(span, span) in (True, None)
     assert bool(describe(span)) == (span.start is not None or span.end is not None)
-    assert tense_of(text, text[:5]) in ("past", "future", None)
     assert all(0 <= start < end <= len(text) for start, end in find_times(text))
 
 
@@ -206,17 +211,17 @@ LATER = st.datetimes(min_value=datetime(1990, 1, 1), max_value=datetime(2090, 1,
 @settings(max_examples=300, deadline=None)
 @given(PAST, LATER, TENSES)
 def test_past_phrases_end_before_the_passage(text: str, said: datetime, tense: str | None) -> None:
-    span = resolve(text, said, tense=tense)
-    assert span.end is not None
-    assert first_day(span.end) < said.date()
+    end = interval(text, said, tense)[1]
+    assert end is not None
+    assert first_day(end) < said.date()
 
 
 @settings(max_examples=300, deadline=None)
 @given(HINTED, LATER)
 def test_a_past_hint_is_never_after_the_passage(text: str, said: datetime) -> None:
-    span = resolve(text, said, tense="past")
-    assert span.start is not None
-    assert first_day(span.start) <= said.date()
+    start, _ = interval(text, said, "past")
+    assert start is not None
+    assert first_day(start) <= said.date()
 
 
 @pytest.mark.parametrize(
@@ -226,8 +231,10 @@ def test_long_input_takes_linear_time(piece: str) -> None:
     text = piece * (1_000_000 // len(piece))
     started = time.monotonic()
     resolve(text, WEDNESDAY)
-    tense_of(text, text[:50])
-    tense_of("I went there in May", text)
+    resolve(text, WEDNESDAY, context=text)
+    resolve(text[:50], WEDNESDAY, context=text)
+    resolve(text, WEDNESDAY, context="I went there in May")
+    resolve("the next day", WEDNESDAY, context=text + " the next day")
     find_times(text)
     assert time.monotonic() - started < 10
 
@@ -253,18 +260,50 @@ def test_find_times(sentence: str, found: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sentence", "words", "tense"),
+    ("sentence", "words", "start"),
     [
-        ("I signed up for pottery on Saturday, and we went home.", "on Saturday", "future"),
-        ("We drove to the sea on Sunday.", "on Sunday", "past"),
-        ("I'm going to see her on Friday.", "on Friday", "future"),
-        ("They came back! Tuesday night, same van.", "Tuesday night", "past"),
-        ("We land on the 21st.", "on the 21st", "future"),
-        ("Saturday", "Saturday", None),
+        ("I signed up for pottery on Saturday, and we went home.", "on Saturday", "2022-07-16"),
+        ("We drove to the sea on Sunday.", "on Sunday", "2022-07-10"),
+        ("I'm going to see her on Friday.", "on Friday", "2022-07-15"),
+        ("They came back! Tuesday night, same van.", "Tuesday night", "2022-07-12"),
+        ("We land on the 21st.", "on the 21st", "2022-07-21"),
+        ("She's getting married on Saturday.", "on Saturday", "2022-07-16"),
+        ("She handed in the business plan on Monday.", "on Monday", "2022-07-11"),
+        ("He should have flown home on 12 June.", "on 12 June", "2022-06-12"),
+        ("The exam is in May.", "in May", "2023-05"),
+        ("We moved it to Friday.", "to Friday", "2022-07-15"),
+        ("The last backup: June.", "June", "2022-06"),
+        ("Kick-off: Monday 18 July.", "Monday 18 July", "2022-07-18"),
+        ("Monday the 4th. Clean since.", "Monday the 4th", "2022-07-04"),
     ],
 )
-def test_tense_of(sentence: str, words: str, tense: str | None) -> None:
-    assert tense_of(sentence, words) == tense
+def test_the_sentence_decides_the_direction(sentence: str, words: str, start: str) -> None:
+    assert resolve(words, WEDNESDAY, context=sentence).start == start
+
+
+@pytest.mark.parametrize(
+    ("turn", "words", "start", "end"),
+    [
+        ("She fell on 2 July. They operated the next day.", "the next day", "2022-07-03", "2022-07-03"),
+        ("We left last Tuesday and arrived that night.", "that night", "2022-07-12", "2022-07-12"),
+        ("I landed on the 2nd, my suitcases three days after.", "three days after", "2022-07-05", "2022-07-05"),
+        ("He came on 20 June and signed the week after.", "the week after", "2022-06-27", "2022-07-03"),
+        ("He retired on 1 July. A week before that he fell.", "A week before that", "2022-06-20", "2022-06-26"),
+        ("We opened yesterday! At eleven the machine broke.", "At eleven", "2022-07-12", "2022-07-12"),
+        ("The power went at eleven.", "at eleven", None, None),
+        ("He moved in on 1 July. He ran away in the second night.", "in the second night", "2022-07-02", "2022-07-02"),
+        ("They married on the 9th. Since then he sings.", "Since then", "2022-07-09", None),
+        ("We lost on Friday the 1st. On Sunday we won.", "On Sunday", "2022-07-03", "2022-07-03"),
+        ("Papers are on the 12th of September, the oral on the 20th.", "on the 20th", "2022-09-20", "2022-09-20"),
+        ("The party is on 17 August. We fly on the 15th and back on the 22nd.", "on the 15th and back on the 22nd",
+         "2022-08-15", "2022-08-22"),
+        ("He hasn't been there for three weeks.", "for three weeks", "2022-06-22", None),
+        ("They operated the next day.", "the next day", None, None),
+    ],
+)  # fmt: skip
+def test_other_times_of_the_turn(turn: str, words: str, start: str | None, end: str | None) -> None:
+    span = resolve(words, WEDNESDAY, context=turn)
+    assert (span.start, span.end) == (start, end)
 
 
 def test_overlap() -> None:

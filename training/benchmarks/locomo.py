@@ -23,8 +23,8 @@ from seem.config import Config
 from seem.errors import InputError, ModelError, SeemError
 from seem.wiring import Parts
 from training.benchmarks.locomo_data import Sample, check_categories, load
-from training.benchmarks.locomo_import import Imported, import_sample, models_only, to_stderr
-from training.benchmarks.locomo_methods import check_methods, find, needs_models, options
+from training.benchmarks.locomo_import import import_sample, models_only, to_stderr
+from training.benchmarks.locomo_methods import Imported, check_methods, find, needs_models, options
 from training.benchmarks.locomo_report import Asked, method_figures, question_counts, tables
 from training.benchmarks.locomo_scores import Average, constant_baseline, score_answers
 

@@ -65,7 +65,7 @@ def import_sample(
 
 def _repair(pipeline: Pipeline, memory: str) -> None:
     """Index anew what an import killed between storing and indexing left without vectors."""
-    with pipeline.state(memory) as state:
+    with pipeline.states.state(memory) as state:
         whole = len(state.vectors["passage"]) == len(state.passages)
     if not whole:
         pipeline.reindex(memory)
@@ -73,7 +73,7 @@ def _repair(pipeline: Pipeline, memory: str) -> None:
 
 def counts(pipeline: Pipeline, memory: str) -> dict[str, int]:
     """Count what a memory holds."""
-    with pipeline.state(memory) as state:
+    with pipeline.states.state(memory) as state:
         extractions = state.extractions.values()
         return {
             "passages": len(state.passages),

@@ -105,7 +105,7 @@ def find(method: str, imported: Imported, question: str, ks: Sequence[int]) -> F
             seconds[k] = time.perf_counter() - begun + encoding
             turns[k] = shown(context)
         return Found(turns, seconds)
-    with pipeline.state(memory) as state:
+    with pipeline.states.state(memory) as state:
         begun = time.perf_counter()
         order = _plain(method, state, encoder, question)
         took = time.perf_counter() - begun + (0.0 if method == "bm25" else encoding)

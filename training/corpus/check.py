@@ -82,18 +82,24 @@ def _conversation(raw: Raw) -> Iterator[str]:
 
 def _labels(raw: Raw) -> Iterator[str]:
     for turn in _all_turns(raw):
-        name, frame = turn["id"], turn.get("frame")
+        name = turn["id"]
         if set(turn) - _TURN_KEYS or "frame" not in turn or "facts" not in turn:
             yield f"{name}: wrong keys {sorted(turn)}"
-        elif frame is None:
-            if turn["facts"]:
-                yield f"{name}: facts without a frame"
-        elif set(frame) != {"summary", "events"} or not frame["summary"] or not 1 <= len(frame["events"]) <= 4:
-            yield f"{name}: a frame has a summary and one to four events"
         else:
-            for event in frame["events"]:
-                yield from (f"{name}: {problem}" for problem in _event(event))
-            yield from (f"{name}: {problem}" for problem in _facts(turn["facts"]))
+            yield from (f"{name}: {problem}" for problem in label_problems(turn["frame"], turn["facts"]))
+
+
+def label_problems(frame: Raw | None, facts: Sequence[Raw]) -> Iterator[str]:
+    """Say what is wrong with one turn's label."""
+    if frame is None:
+        if facts:
+            yield "facts without a frame"
+    elif set(frame) != {"summary", "events"} or not frame["summary"] or not 1 <= len(frame["events"]) <= 4:
+        yield "a frame has a summary and one to four events"
+    else:
+        for event in frame["events"]:
+            yield from _event(event)
+        yield from _facts(facts)
 
 
 def _event(event: Raw) -> Iterator[str]:

@@ -1,0 +1,65 @@
+"""What the commands hang on: the program with the options that all of them share, and the memory that they open.
+
+Knows no command. ``open_parts`` is the seam at which tests put scripted models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from seem.cli.options import Options
+from seem.cli.output import Run
+from seem.memory import Memory
+from seem.wiring import Parts
+
+SHARED = (
+    "-u/--user-id, --agent-id, --run-id, --config, --data-dir and --json may stand before or after the command; "
+    "see: seem --help"
+)
+app = typer.Typer(
+    name="seem",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Long-term memory for agents and people, on small local models. "
+    "Without -u, --agent-id and --run-id the user id is «default».",
+)
+
+
+def open_parts(options: Options) -> Parts:
+    """Give store and models of the configuration; the models load when they are first needed."""
+    return Parts(options.settings())
+
+
+@app.callback()
+def shared(
+    context: typer.Context,
+    user_id: Annotated[
+        str | None, typer.Option("-u", "--user-id", help="Whose memory; «default» where no id is given.")
+    ] = None,
+    agent_id: Annotated[str | None, typer.Option(help="The agent; owns the memory where no user is given.")] = None,
+    run_id: Annotated[
+        str | None, typer.Option(help="The run or session; narrows, or owns where nobody else does.")
+    ] = None,
+    config: Annotated[Path | None, typer.Option(help="A YAML file of settings; see: seem config")] = None,
+    data_dir: Annotated[
+        Path | None, typer.Option(help="Where the memory lies (default ~/.seem, or $SEEM_HOME).")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Answer with one JSON object.")] = False,
+) -> None:
+    """Take the options that every command shares."""
+    run: Run = context.obj
+    run.options = Options(user_id, agent_id, run_id, config, data_dir, json)
+    run.command = context.invoked_subcommand or ""
+
+
+@contextmanager
+def opened(run: Run) -> Iterator[Memory]:
+    """Give the memory of the shared options, closed afterwards."""
+    with Memory(parts=open_parts(run.options)) as memory:
+        yield memory

@@ -1,0 +1,82 @@
+"""The memories that are loaded: one state and one lock each, and commits that no other writer can spoil.
+
+Takes the parts of a configuration; gives states, and applies batches to store and state together. What is computed is
+committed only if the memory is still the one that it was computed for, else computed again. Knows no stage.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from seem.errors import StoreError
+from seem.state import State
+from seem.store.batch import WriteBatch
+from seem.store.store import StaleError
+from seem.wiring import Parts
+
+RETRIES = 20
+
+
+class States:
+    """Every loaded memory of one store; safe to use from several threads."""
+
+    def __init__(self, parts: Parts) -> None:
+        """Take the parts; nothing is loaded yet."""
+        self._parts = parts
+        self._states: dict[str, State] = {}
+        self._locks: dict[str, threading.RLock] = {}
+        self._guard = threading.Lock()
+
+    @contextmanager
+    def state(self, memory: str) -> Iterator[State]:
+        """Give the memory as it is now, locked against other threads of this process."""
+        with self.lock(memory):
+            yield self._fresh(memory)
+
+    def lock(self, memory: str) -> threading.RLock:
+        """Give the memory's lock."""
+        with self._guard:
+            return self._locks.setdefault(memory, threading.RLock())
+
+    def loaded(self, memory: str) -> State | None:
+        """Give the state that is loaded, however old; the caller holds the lock."""
+        return self._states.get(memory)
+
+    def drop(self, memory: str) -> None:
+        """Let go of a state; it is loaded anew when it is next needed."""
+        self._states.pop(memory, None)
+
+    def commit(self, memory: str, compute: Callable[[State], WriteBatch]) -> None:
+        """Compute a batch against the current state and commit it; compute again where another writer came first."""
+        for attempt in range(RETRIES):
+            with self.lock(memory):
+                state = self._fresh(memory)
+                batch = compute(state)
+                try:
+                    generation = self._parts.store.apply(memory, batch, expected=state.generation)
+                except StaleError:
+                    self.drop(memory)
+                    if attempt == RETRIES - 1:
+                        raise
+                    continue
+                state.apply(batch, generation)
+                return
+
+    def _fresh(self, memory: str) -> State:
+        known = self._states.get(memory)
+        if known is None or known.generation != self._parts.store.generation(memory):
+            snapshot = self._parts.store.load(memory)
+            check_encoder(snapshot.encoder, self._parts.encoder.fingerprint, memory)
+            known = self._states[memory] = State(snapshot, self._parts.encoder.dimension)
+        return known
+
+
+def check_encoder(stored: str, configured: str, memory: str) -> None:
+    """Refuse to compare vectors of two encoders."""
+    if stored and stored != configured:
+        raise StoreError(
+            f"the memory {memory!r} was indexed with the encoder {stored}, but {configured} is configured; "
+            "configure the old one, or run: seem reindex"
+        )
