@@ -73,6 +73,7 @@ def report(found: list[Case]) -> dict[str, Any]:
 
 
 def main() -> None:
+    """Print the rates, and the misses before them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="conversation ids, comma-separated")
     parser.add_argument("--json", action="store_true")

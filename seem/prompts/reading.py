@@ -13,7 +13,7 @@ from typing import Any
 from seem.prompts.texts import whole
 
 _THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
-_BEGINNINGS = 20
+_BEGINNING = re.compile(r'\{\s*"')
 _CLOSING = {"{": "}", "[": "]"}
 
 
@@ -28,14 +28,15 @@ class Read:
 def read_object(text: str) -> Read:
     """Read the object; half characters in it are replaced."""
     text = _THOUGHT.sub("", text)
-    starts = [m.start() for m in re.finditer(r"\{", text)][:_BEGINNINGS]
-    for start in starts:
-        value = _decoded(text, start)
-        # An empty object before the answer is a stray pair of braces in its prose.
-        if value and isinstance(value, dict):
-            return Read(_clean(value), True)
-    kept = _decoded(_cut(text[starts[0] :]), 0) if starts else None
-    return Read(_clean(kept) if isinstance(kept, dict) else None, False)
+    # Braces in the prose before the answer hold no key.
+    start = _BEGINNING.search(text)
+    if start is None:
+        return Read(None, False)
+    value = _decoded(text, start.start())
+    if isinstance(value, dict):
+        return Read(cleaned(value), True)
+    kept = _decoded(_cut(text[start.start() :]), 0)
+    return Read(cleaned(kept) if isinstance(kept, dict) else None, False)
 
 
 def _decoded(text: str, start: int) -> Any:
@@ -66,11 +67,12 @@ def _cut(text: str) -> str:
     return text[:end] + closing
 
 
-def _clean(value: Any) -> Any:
+def cleaned(value: Any) -> Any:
+    """Give a JSON value with every lone surrogate in it replaced."""
     if isinstance(value, str):
         return whole(value)
     if isinstance(value, list):
-        return [_clean(item) for item in value]
+        return [cleaned(item) for item in value]
     if isinstance(value, dict):
-        return {whole(key): _clean(item) for key, item in value.items()}
+        return {whole(key): cleaned(item) for key, item in value.items()}
     return value

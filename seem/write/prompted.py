@@ -130,7 +130,7 @@ def _usable(value: Mapping[str, Any] | None) -> bool:
 
 
 def _size(value: Mapping[str, Any] | None) -> int:
-    return len(value["events"]) if value is not None else 0
+    return sum(len(value[key]) for key in ("events", "facts") if isinstance(value.get(key), list)) if value else 0
 
 
 def _joined(passage: Passage, noted: Sequence[Noted], model: str, complete: bool) -> Extraction:

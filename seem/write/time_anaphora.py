@@ -35,7 +35,8 @@ _BARE_WEEKDAY = re.compile(rf"{_LEAD}{_WD}(?: {_DAYPART})?$")
 _THEN = re.compile(r"^(?:since|by|until|back)? ?then$")
 _CLOCK = re.compile(
     r"^(?:at|by|from|since|until|around|before|after|in|shortly|just|late|early| )*"
-    r"(?:the (?:morning|afternoon|evening)|noon|midnight|midday|(?:\d|1[0-2]|\d{1,2}[:.]\d\d)(?: ?[ap]\.?m\.?| o'clock)?"
+    r"(?:the (?:morning|afternoon|evening)|noon|midnight|midday|(?:\d|1[0-2]|\d{1,2}[:.]\d\d)"
+    r"(?: ?[ap]\.?m\.?| o'clock)?"
     r"|(?:half|\d{1,2}|quarter|a quarter) (?:past|to) \d{1,2})"
     r"(?: (?:in the (?:morning|afternoon|evening)|at night|(?:to|until) (?:\d{1,2}(?::\d\d)?|noon|midnight)))*$"
 )
@@ -54,7 +55,7 @@ _SENTENCE_END = re.compile(r"[.!?…]+(?=\s)|\n+")
 
 @dataclass(frozen=True, slots=True)
 class _Other:
-    """A time that the turn names before the words: what it means, its own words, and how many sentence ends lie between."""
+    """A time that the turn names before the words: its meaning, its words, and the sentence ends between."""
 
     found: Found
     words: str
@@ -62,7 +63,7 @@ class _Other:
 
 
 def refer(words: str, text: str, context: str, anchor: Anchor) -> Found | None:
-    """The interval of words that need another time, counted from the last one before them in the turn."""
+    """The interval of words that need another time, counted from the last one before."""
     if weekday := _BARE_WEEKDAY.search(words):
         return _after_date(weekday["wd"], _others(text, context, anchor), anchor)
     clock = _CLOCK.search(words)
@@ -83,7 +84,7 @@ def refer(words: str, text: str, context: str, anchor: Anchor) -> Found | None:
 
 
 def beside(words: str, text: str, context: str, anchor: Anchor) -> Anchor | None:
-    """The anchor that «the 20th» borrows from a coming date next to it: «papers on the 12th of February, the oral …»."""
+    """The anchor that «the 20th» borrows from a coming date by it: «papers on the 12th of February, the oral …»."""
     if not _BARE_DAY.search(words) or _MONTH.search(words) or anchor.tense == "past":
         return None
     for other in _others(text, context, anchor):

@@ -95,27 +95,33 @@ def written(day: date, unit: str) -> str:
 
 
 def last_of_month(year: int, month: int) -> date:
+    """The last day of a month."""
     return date(year, month, calendar.monthrange(year, month)[1])
 
 
 def month_of(year: int, month: int, months: int = 1) -> Found:
+    """A month, or that many from it on."""
     ahead = add_months(date(year, month, 1), months - 1)
     return Found(date(year, month, 1), last_of_month(ahead.year, ahead.month), "month")
 
 
 def year_of(year: int, years: int = 1) -> Found:
+    """A year, or that many from it on."""
     return Found(date(year, 1, 1), date(year + years - 1, 12, 31), "year")
 
 
 def day_of(day: date, days: int = 1) -> Found:
+    """A day, or that many from it on."""
     return Found(day, day + (days - 1) * ONE_DAY)
 
 
 def week_of(day: date) -> Found:
+    """The Monday-to-Sunday week of a day."""
     return day_of(day - day.weekday() * ONE_DAY, 7)
 
 
 def add_months(day: date, months: int) -> date:
+    """The same day so many months on, or the last day of that month."""
     total = day.year * 12 + day.month - 1 + months
     year, month = divmod(total, 12)
     return date(year, month + 1, min(day.day, last_of_month(year, month + 1).day))
@@ -136,6 +142,7 @@ def choose(candidates: Iterable[Found], anchor: Anchor, *, rare: bool = False) -
 
 
 def valid(year: int, month: int, day: int) -> Found | None:
+    """A day of the calendar; ``None`` where there is no such day."""
     try:
         return day_of(date(year, month, day))
     except ValueError:
@@ -143,6 +150,7 @@ def valid(year: int, month: int, day: int) -> Found | None:
 
 
 def around(anchor: Anchor, make: Callable[[int], Found | None], years: int = 2) -> list[Found]:
+    """What ``make`` gives for the years around the anchor."""
     year = anchor.today.year
     return [found for offset in range(-years, years + 1) if (found := make(year + offset))]
 

@@ -1,4 +1,4 @@
-"""Readers of calendar dates: days and months with names or numbers, ranges that share a month, decades, «the second Friday of May».
+"""Readers of calendar dates: months, days, ranges that share a month, decades, «the second Friday of May».
 
 Each takes a match of a rule (see ``time_rules``) and an anchor; gives the interval, or ``None`` where the match is no
 date. Knows nothing about patterns, open intervals or the wall clock.
@@ -27,6 +27,7 @@ from seem.write.time_words import DECADE_WORDS, MONTHS, WEEKDAYS
 
 
 def calendar(match: Match, anchor: Anchor) -> Found | None:
+    """A day or month by name and number, in the year that was said or that the anchor prefers."""
     parts = match.groupdict()
     named = parts.get("wd") or parts.get("wd2")
     weekday = WEEKDAYS.index(named) if named else None
@@ -59,6 +60,7 @@ def _days_of_months(today: date, day: int) -> list[Found]:
 
 
 def iso(match: Match, anchor: Anchor) -> Found | None:
+    """«2024-02-27», «2024-02»."""
     year, month = int(match[1]), int(match[2])
     if not 1 <= month <= 12:
         return None
@@ -66,10 +68,12 @@ def iso(match: Match, anchor: Anchor) -> Found | None:
 
 
 def quarter(match: Match, anchor: Anchor) -> Found | None:
+    """«Q3 2024»."""
     return month_of(int(match["y"]), 3 * int(match[1]) - 2, 3)
 
 
 def tagged(match: Match, anchor: Anchor) -> Found | None:
+    """A label that ends in month and day: «inc-0917»."""
     return choose(around(anchor, lambda y: valid(y, int(match[1]), int(match[2])), 4), replace(anchor, tense="past"))
 
 
@@ -100,12 +104,14 @@ def _extended(found: Found, last: int) -> Found | None:
 
 
 def short_years(match: Match, anchor: Anchor) -> Found | None:
+    """«2004 to 2008», «2023/24»."""
     first = int(match[1])
     last = int(match[2]) if len(match[2]) == 4 else first // 100 * 100 + int(match[2])
     return replace(year_of(first, last - first + 1), closed=True) if last >= first else None
 
 
 def decade(match: Match, anchor: Anchor) -> Found | None:
+    """«the 1990s», «the nineties»."""
     text = match[1] or match[2]
     if text in DECADE_WORDS:
         return year_of(1900 + DECADE_WORDS[text], 10)
@@ -128,6 +134,7 @@ def nth(match: Match, anchor: Anchor) -> Found | None:
 
 
 def weekend_of(match: Match, anchor: Anchor) -> Found | None:
+    """«the weekend of 18 May»."""
     day = calendar(match, anchor)
     if day is None or day.unit != "day":
         return None

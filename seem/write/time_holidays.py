@@ -57,7 +57,8 @@ HOLIDAYS: dict[str, Callable[[int], date]] = {
     r"labou?r day": _nth_weekday(9, 0, 0), r"martin luther king day": _nth_weekday(1, 0, 2),
     r"easter monday": _after_easter(1), r"good friday": _after_easter(-2),
     r"(?:holy|maundy) thursday": _after_easter(-3),
-    r"(?:easter|holy) saturday": _after_easter(-1), r"palm sunday": _after_easter(-7), r"(?:pancake day|shrove tuesday|mardi gras)": _after_easter(-47),
+    r"(?:easter|holy) saturday": _after_easter(-1),
+    r"palm sunday": _after_easter(-7), r"(?:pancake day|shrove tuesday|mardi gras)": _after_easter(-47),
     r"ash wednesday": _after_easter(-46), r"ascension(?: day)?": _after_easter(39), r"whit monday": _after_easter(50),
     r"(?:pentecost|whitsun|whit sunday)": _WHIT_SUNDAY, r"easter(?: sunday| day)?": _EASTER_SUNDAY,
 }  # fmt: skip
@@ -71,6 +72,8 @@ def _feast(day: date, rule: Callable[[int], date]) -> Found:
 
 
 def holiday(rule: Callable[[int], date]) -> Reader:
+    """A reader of one holiday by its rule."""
+
     def read(match: Match, anchor: Anchor) -> Found | None:
         def make(year: int) -> Found:
             day = rule(year)

@@ -1,7 +1,7 @@
 """Readers of times that are counted from the anchor: «two weeks ago», «next Friday», «on Saturday», «this summer».
 
-Each takes a match of a rule (see ``time_rules``) and an anchor; gives the interval, or ``None`` where the match means no
-time. Knows nothing about patterns, open intervals or the wall clock.
+Each takes a match of a rule (see ``time_rules``) and an anchor; gives the interval, or ``None`` where it means no time.
+Knows nothing about patterns, open intervals or the wall clock.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ DAY_OFFSETS = {
 
 
 def day_offset(match: Match, anchor: Anchor) -> Found | None:
+    """«yesterday», «tonight», «the day after tomorrow»."""
     return day_of(anchor.today + DAY_OFFSETS[match[1]] * ONE_DAY)
 
 
@@ -61,6 +62,7 @@ def shifted(anchor: Anchor, unit: str, amount: int) -> Found | None:
 
 
 def ago(match: Match, anchor: Anchor) -> Found | None:
+    """«two weeks ago on Friday»."""
     unit = UNITS[match["unit"]]
     if unit == "hour" and anchor.now:
         return day_of((anchor.now - _hours(match)).date())
@@ -72,6 +74,7 @@ def ago(match: Match, anchor: Anchor) -> Found | None:
 
 
 def ahead(match: Match, anchor: Anchor) -> Found | None:
+    """«in two weeks»; nothing where the clause tells of the past."""
     if anchor.looks_back:
         return None
     unit = UNITS[match["unit"]]
@@ -81,6 +84,7 @@ def ahead(match: Match, anchor: Anchor) -> Found | None:
 
 
 def from_now(match: Match, anchor: Anchor) -> Found | None:
+    """«three days from now», «a week from today»."""
     unit, amount = UNITS[match["unit"]], _amount(match)
     if match["when"] == "now" or unit == "hour":
         return shifted(anchor, unit, amount)
@@ -91,6 +95,7 @@ def from_now(match: Match, anchor: Anchor) -> Found | None:
 
 
 def last_units(match: Match, anchor: Anchor) -> Found | None:
+    """«the last three weeks»."""
     if anchor.tense == "future":
         return None
     found = shifted(anchor, UNITS[match["unit"]], -int(match["n"]))
@@ -101,6 +106,7 @@ def last_units(match: Match, anchor: Anchor) -> Found | None:
 
 
 def stepped_unit(match: Match, anchor: Anchor) -> Found | None:
+    """«last week», «next weekend», «this year»."""
     step, unit = STEP[match["step"]], match["unit"]
     if unit != "weekend":
         found = shifted(anchor, unit, step)
@@ -111,6 +117,7 @@ def stepped_unit(match: Match, anchor: Anchor) -> Found | None:
 
 
 def weekend(match: Match, anchor: Anchor) -> Found | None:
+    """«the weekend», the last or the coming one."""
     sunday = week_of(anchor.today).hi
     ends = (sunday - 7 * ONE_DAY, sunday, sunday + 7 * ONE_DAY)
     options = [Found(end - ONE_DAY, end) for end in ends]
@@ -120,6 +127,7 @@ def weekend(match: Match, anchor: Anchor) -> Found | None:
 
 
 def before_last(match: Match, anchor: Anchor) -> Found | None:
+    """«the week before last»."""
     what = match["what"]
     if what in WEEKDAYS:
         return day_of(weekday_from(anchor.today, what, -1) - 7 * ONE_DAY)
@@ -143,12 +151,14 @@ def stepped_weekday(match: Match, anchor: Anchor) -> Found | None:
 
 
 def bare_weekday(match: Match, anchor: Anchor) -> Found | None:
+    """«on Friday», the last or the coming one."""
     past, future = (weekday_from(anchor.today, match["wd"], direction) for direction in (-1, 1))
     prefers = anchor.prefers_future((anchor.today - past).days, (future - anchor.today).days)
     return day_of(future if prefers else past)
 
 
 def stepped_month(match: Match, anchor: Anchor) -> Found | None:
+    """«last May», «next March»."""
     step, month = STEP[match["step"]], MONTHS.index(match["mon"]) + 1
     here = (anchor.today.year, anchor.today.month)
     if step == 0:
@@ -160,6 +170,7 @@ def stepped_month(match: Match, anchor: Anchor) -> Found | None:
 
 
 def season(match: Match, anchor: Anchor) -> Found | None:
+    """«last summer», «in spring», «winter 2023»."""
     month, parts = SEASONS[match["season"]], match.groupdict()
     if parts.get("y"):
         return month_of(int(parts["y"]), month, 3)
@@ -178,6 +189,7 @@ def season(match: Match, anchor: Anchor) -> Found | None:
 
 
 def clock(match: Match, anchor: Anchor) -> Found | None:
+    """A time of the day without a day: the day of the words."""
     return replace(day_of(anchor.today), clock=True)
 
 

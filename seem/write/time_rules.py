@@ -38,6 +38,7 @@ _D = rf"(?P<d>\d{{1,2}})(?:{_TH})?(?![\d:.])\b"
 _Y = r"(?P<y>(?:1[4-9]|20|21)\d\d)(?![\d:])\b"
 _OF_YEAR = rf"(?:,? (?:of )?{_Y})?"
 _YEAR = rf"(?:,? (?:of )?{_Y}|,? (?:of )?(?P<yw>last|this|next) year)?"
+_WEEKDAY_OF = rf"(?: (?:on )?(?:an? )?(?P<wd>today|{'|'.join(WEEKDAYS)}))?"
 _N = r"(?P<n>\d{1,4}|an?|1)"
 _UNIT = rf"(?P<unit>{'|'.join(sorted(UNITS, key=len, reverse=True))})\b"
 _DECADES = "|".join(DECADE_WORDS)
@@ -74,7 +75,7 @@ RULES: tuple[Rule, ...] = (
     _rule(rf"(?:{_WD},? )?(?:the )?(?P<d>\d{{1,2}}){_TH}{_NO_NOUN}", calendar),
     _rule(rf"(?<!\d)(\d{{4}})(?: {_JOIN} |-|/)(\d{{4}}|\d\d)\b(?!:)", short_years, False),
     _rule(rf"(?:last|past) (?P<n>\d{{1,4}}) {_UNIT}", last_units),
-    _rule(rf"(?<!half ){_N} {_UNIT} (?:ago|back|earlier)(?: (?:on )?(?:an? )?(?P<wd>today|{'|'.join(WEEKDAYS)}))?", ago),
+    _rule(rf"(?<!half ){_N} {_UNIT} (?:ago|back|earlier){_WEEKDAY_OF}", ago),
     _rule(rf"{_N} {_UNIT} from (?P<when>now|today)", from_now),
     _rule(rf"^{_N} {_UNIT} (?:until|to go|left until)\b", ahead),
     _rule(rf"{_WD} (?P<n>\d{{1,2}}|a) (?P<unit>weeks?) ago", ago),

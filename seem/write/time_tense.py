@@ -53,6 +53,7 @@ _TOKEN = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)?|[,;:–—()|]|\d+")
 _SENTENCE_END = re.compile(r"[.!?…]+(?=\s|$)|\n+")
 _TILL = re.compile(r"\b(?:until|till|til|by|before|no later than|deadline)\b")
 _FROM = re.compile(r"\b(?:for|from|starting|after|at the earliest)\b")
+_MAY = re.compile(r"\bmay\b")  # inside a time it is the month
 _SINCE = re.compile(r"\bsince\b")
 _TILL_LEAD = re.compile(r"\b(?:until|till|by|before)\s+(?:the\s+)?$", re.IGNORECASE)
 _FOR_LEAD = re.compile(r"\b(?:for|to)\s+(?:the\s+)?$", re.IGNORECASE)
@@ -60,7 +61,7 @@ _MOVED_TO = re.compile(
     r"\b(?:moved?|changed?|postponed|pushed|shifted|delayed)\b[^.!?]{0,40}?\bto\b(?: the)? ?\w{0,3}$", re.IGNORECASE
 )
 _REACH = 400
-# A past verb this near, and no sign of the future, leaves no doubt.
+# A verb this near, and no sign of the other tense, leaves no doubt.
 _CERTAIN = 0.45
 # Cues weaker than this stand too far off; the sentences around tell more.
 _FAINT = 0.12
@@ -93,10 +94,13 @@ def _cue(tokens: list[str], index: int) -> tuple[bool, float] | None:
         return True, 0.6
     if low in ("has", "have") and after and not _finite_past(after):
         return True, 0.6
-    infinitive = low == "to" and index and before not in _PRESENT_BE
-    if infinitive and after[:1].isalpha() and after not in _NO_INFINITIVE:
+    return _present_cue(low, before, after, at_end=index + 1 + (after in _PREPOSITIONS) >= len(tokens))
+
+
+def _present_cue(low: str, before: str, after: str, *, at_end: bool) -> tuple[bool, float] | None:
+    """What the present tense says: mostly of something to come; ``at_end``: the time follows at once."""
+    if low == "to" and before and before not in _PRESENT_BE and after[:1].isalpha() and after not in _NO_INFINITIVE:
         return True, 0.4
-    at_end = not after or (after in _PREPOSITIONS and index + 2 == len(tokens))
     if at_end and (low in _FINITE_BE or low.endswith("'s")):
         return True, 0.9 if low in _FINITE_BE else 0.5
     if low in _PRESENT_BE:
@@ -130,7 +134,7 @@ def lean(context: str, phrase: str) -> tuple[float, str | None]:
     the corpus by logistic regression.
     """
     phrase = phrase[:MAX_PHRASE].strip().lower()
-    inside = _weigh(_words(phrase), [])
+    inside = _weigh(_words(_MAY.sub(" ", phrase)), [])
     opens = bool(_TILL.search(phrase)) or bool(_FROM.search(phrase))
     total = 2.7 * _gap(inside) + 3.0 * bool(_TILL.search(phrase)) + 1.9 * bool(_FROM.search(phrase))
     total -= 2.8 * bool(_SINCE.search(phrase))
@@ -148,8 +152,10 @@ def lean(context: str, phrase: str) -> tuple[float, str | None]:
         total += 2.7 * _gap(own) + 3.4 * _gap(own) / (sum(own) + 0.3) + 0.7 * (previous + following)
     led = bool(_TILL_LEAD.search(before[-1])) or bool(_FOR_LEAD.search(before[-1]))
     moved = bool(_MOVED_TO.search(before[-1] + phrase[:3]))
-    total += 1.5 * led + 2.0 * moved
+    total += 1.5 * led + 4.0 * moved
     if _TILL.search(phrase) and own[0] < _FAR:
+        return total, "future"
+    if own[1] >= _CERTAIN and own[0] == 0 and inside[0] == 0 and not _SINCE.search(phrase):
         return total, "future"
     certain = own[0] >= _CERTAIN and own[1] == 0 and inside[1] == 0 and not (led or moved or opens)
     return total, "past" if certain else None
@@ -162,7 +168,7 @@ def _gap(scores: Scores) -> float:
 def place(context: str, phrase: str) -> int | None:
     """Where a phrase stands in a text as whole words, in any case; ``None`` where it does not."""
     low = context.lower()
-    if not phrase or len(low) != len(context):
+    if not phrase or len(phrase) > MAX_PHRASE or len(low) != len(context):
         return None
     found = re.search(rf"(?<!\w){re.escape(phrase.lower())}(?!\w)", low)
     return found.start() if found else None

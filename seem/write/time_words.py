@@ -29,6 +29,7 @@ DECADE_WORDS = {
 
 
 def listed(words: str) -> tuple[str, ...]:
+    """The words of a block of text."""
     return tuple(words.split())
 
 

@@ -35,7 +35,9 @@ _EARLIEST = re.compile(r"\bat the earliest$")
 _REFERRED_SINCE, _REFERRED_UNTIL = re.compile(r"since\b|from\b"), re.compile(r"until\b|by\b")
 _END_OF = re.compile(r"\bend of\b")
 _EARLY_DATE = re.compile(r"\b(?:from|since) (?:now|today)\b")
-_NOW = re.compile(r"^(?:now|for now|at the moment|right now|currently|from now on|these days|nowadays|as of now|until now)$")
+_NOW = re.compile(
+    r"^(?:now|for now|at the moment|right now|currently|from now on|these days|nowadays|as of now|until now)$"
+)
 _FOR_NOW = re.compile(r"\b(?:for )?(?P<n>\d{1,4}|an?) (?P<unit>day|week|month|year)s? now$")
 # «115 days» and «day 119» count what still goes on; fewer days than these are mostly a plain duration.
 _DAY_COUNT = re.compile(r"^(?:([2-9]\d|\d{3,4}) days(?: without)?|(?:today is )?day ([2-9]|\d{2,4}))$")
@@ -183,7 +185,7 @@ def _parsed(words: str, parts: list[str], order: str) -> datetime | None:
         "PARSERS": ["absolute-time"], "PREFER_DAY_OF_MONTH": "first",
     }  # fmt: skip
     try:
-        import dateparser  # type: ignore[import-untyped]  # loaded late: it takes longer than everything else here
+        import dateparser  # loaded late: it takes longer than everything else here
 
         parsed: datetime | None = dateparser.parse(words, languages=list(_LANGUAGES), settings=settings)
     except Exception:  # the library raises many kinds on odd input; none of them means more than «no date here»

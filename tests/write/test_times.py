@@ -229,14 +229,14 @@ def test_a_past_hint_is_never_after_the_passage(text: str, said: datetime) -> No
 )
 def test_long_input_takes_linear_time(piece: str) -> None:
     text = piece * (1_000_000 // len(piece))
-    started = time.monotonic()
+    started = time.process_time()
     resolve(text, WEDNESDAY)
     resolve(text, WEDNESDAY, context=text)
     resolve(text[:50], WEDNESDAY, context=text)
     resolve(text, WEDNESDAY, context="I went there in May")
     resolve("the next day", WEDNESDAY, context=text + " the next day")
     find_times(text)
-    assert time.monotonic() - started < 10
+    assert time.process_time() - started < 10
 
 
 # ---- around the resolver -------------------------------------------------------------------------------------------

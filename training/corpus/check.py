@@ -26,7 +26,7 @@ _TURN_KEYS = frozenset({"id", "speaker", "text", "image", "frame", "facts"})
 _QUESTION_KEYS = frozenset({"id", "question", "answer", "type", "evidence", "facts", "narrative"})
 _WORD_SLOTS = ("location", "causality", "manner")
 _DATE = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")
-_WORD = re.compile(r"[a-z0-9]+")
+_WORD = re.compile(r"[^\W_]+")
 
 Raw = Mapping[str, Any]
 
@@ -215,13 +215,15 @@ def _support(turns: Sequence[Raw]) -> float:
     shown = total = 0
     for position, turn in enumerate(turns):
         window = turns[max(0, position - 2) : position + 1]
-        stems = {word[:5] for t in window for word in _words(f"{t['text']} {t['speaker']} {t.get('image', '')}")}
+        text = " ".join(f"{t['text']} {t['speaker']} {t.get('image', '')}" for t in window).lower()
+        stems = {word[:5] for word in _words(text)}
         for event in (turn.get("frame") or {"events": ()})["events"]:
             for slot in (*_WORD_SLOTS, "action"):
                 words = {word for word in _words(event.get(slot) or "") if len(word) > 3}
                 total += len(words)
-                shown += sum(word[:5] in stems for word in words)
-    return shown / max(total, 1)
+                # Scripts without blanks have no stems: there a whole run of letters must stand in the text.
+                shown += sum(word[:5] in stems or (not word.isascii() and word in text) for word in words)
+    return shown / total if total else 1.0
 
 
 def _words(text: str) -> set[str]:

@@ -72,7 +72,7 @@ def load_settings(path: Path) -> Settings:
     settings = build(Settings, read_yaml(path, problems), problems, elsewhere)
     e = settings.endpoint
     needed = {"endpoint.base_url": e.base_url, "endpoint.model": e.model}
-    told = " ".join(problems)
+    told = {problem.split(":")[0] for problem in problems}
     problems += [f"{key}: must be given" for key, value in needed.items() if not value and key not in told]
     if settings.price.budget is not None and not (settings.price.input or settings.price.output):
         problems.append("price.budget: a budget needs price.input or price.output")

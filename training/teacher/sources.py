@@ -6,6 +6,8 @@ Takes a path, gives Sources; a line or file that cannot be used is named. Knows 
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,12 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from seem.errors import InputError
+from seem.prompts.reading import cleaned
 from seem.prompts.texts import CONTEXT_TURNS
 from seem.types import Event, Extraction, Fact, Passage, TimeSpan
 from training.corpus.conversation import read_json
 from training.corpus.folder import paths
 
 _ASSISTANT = {"User", "Assistant"}
+_NAME = re.compile(r"\w[\w.-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +46,25 @@ class Source:
 def read_sources(path: Path) -> list[Source]:
     """Read a folder of conversations, one of them, or a JSONL file of passages; raise InputError that names the fault."""
     if path.is_dir():
-        return [source(read_json(file), file) for file in paths(path)]
-    if path.suffix == ".json":
-        return [source(read_json(path), path)]
-    return [source(raw, path, ids) for raw, ids in _conversations(path)]
+        found = [source(read_json(file), file) for file in paths(path)]
+    elif path.suffix == ".json":
+        found = [source(read_json(path), path)]
+    else:
+        found = [source(raw, path, ids) for raw, ids in _conversations(path)]
+    for name, count in Counter(s.raw["id"] for s in found).items():
+        if count > 1:
+            raise InputError(f"{path}: {count} conversations have the id {name!r}; rename them.")
+    return found
 
 
 def source(raw: dict[str, Any], path: Path, ids: Mapping[str, str] | None = None) -> Source:
     """Read a raw conversation's passages."""
     passages: list[Passage] = []
+    raw = cleaned(raw)
     try:
+        # It names a file of OUT.
+        if not _NAME.fullmatch(raw["id"]):
+            raise InputError(f"{path}: the conversation's id {raw['id']!r} must be letters, digits, '.', '_' and '-'.")
         for session in raw["sessions"]:
             said = moment(session["time"])
             for turn in session["turns"]:
@@ -90,7 +103,7 @@ def rows(path: Path, needed: tuple[str, ...]) -> Iterator[tuple[int, dict[str, A
             raise InputError(f"{path}, line {n}: not JSON ({error}).") from error
         if not isinstance(row, dict) or any(key not in row for key in needed):
             raise InputError(f"{path}, line {n}: an object with {', '.join(needed)} is needed.")
-        yield n, row
+        yield n, cleaned(row)
 
 
 def moment(told: str) -> datetime:
