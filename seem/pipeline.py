@@ -38,7 +38,7 @@ from seem.write.summary import fact_sentence
 
 Progress = Callable[[int, int], None]
 
-CHUNK = 64
+CHUNK = 128
 DEPTH = 60
 PLAIN = {"dense": 1.0, "bm25": 1.0}
 FULL = {"dense": 1.0, "bm25": 1.0, "told": 1.0, "told_bm25": 0.5, "facts": 0.5, "walk": 0.5}

@@ -22,7 +22,9 @@ def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name)
 
 
-@pytest.mark.parametrize("path", sorted(set(CONFIGS.glob("*.yaml")) - {CONFIGS / "teacher.yaml"}), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path", sorted(set(CONFIGS.glob("*.yaml")) - {CONFIGS / "teacher.yaml"}), ids=lambda path: path.name
+)
 def test_every_config_builds(path: Path) -> None:
     assert set(Config.load(path).origins) == set(keys(Config))
 

@@ -11,7 +11,6 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from seem.config import Config
@@ -34,7 +33,7 @@ class LabelExtractor:
 
     name = "teacher"
 
-    def __init__(self, conversation: Conversation):
+    def __init__(self, conversation: Conversation) -> None:
         """Take the labels."""
         self._labels = {t.passage.id: t.extraction for t in conversation.turns}
 
@@ -43,7 +42,9 @@ class LabelExtractor:
         out = []
         for passage, _, _ in items:
             label = self._labels[str(passage.metadata["turn"])]
-            out.append(Extraction(passage.id, label.events, label.facts, compose(label.events, passage.speaker), self.name))
+            out.append(
+                Extraction(passage.id, label.events, label.facts, compose(label.events, passage.speaker), self.name)
+            )
         return out
 
 
@@ -54,7 +55,9 @@ def drafts(conversation: Conversation) -> Iterator[Draft]:
         yield Draft(p.text, p.id, p.speaker, p.session, p.time, p.image, metadata={"turn": p.id})
 
 
-def answer_examples(conversations: Sequence[Conversation], tokenizer: Any, *, max_length: int, rename: float = 0.0, seed: int = 0) -> Built:
+def answer_examples(
+    conversations: Sequence[Conversation], tokenizer: Any, *, max_length: int, rename: float = 0.0, seed: int = 0
+) -> Built:
     """Give one example a question. ``rename`` does not apply: names must agree with the context."""
     counts: Counter[str] = Counter()
     examples: list[Example] = []
@@ -80,7 +83,9 @@ def _retrieved(conversation: Conversation, top_k: int) -> list[tuple[str, str, s
         for q in conversation.questions:
             found = pipeline.recall(conversation.id, q.question, Options(top_k=top_k, context_tokens=400))
             seen = {str(h.passage.metadata["turn"]) for h in found.hits}
-            supported = bool(q.evidence) and len(seen & set(q.evidence)) >= min(NO_ANSWER.get(q.type, 1), len(q.evidence))
+            supported = bool(q.evidence) and len(seen & set(q.evidence)) >= min(
+                NO_ANSWER.get(q.type, 1), len(q.evidence)
+            )
             out.append((q.question, found.text, q.answer if supported and q.type != "adversarial" else NOT_MENTIONED))
         pipeline.parts.store.close()
     return out

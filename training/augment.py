@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from seem.types import Event, Extraction, Fact, Passage, TimeSpan
@@ -42,13 +42,18 @@ def renamed(turn: Labelled, rng: random.Random) -> Labelled:
     table = dict(zip(old, rng.sample(free, len(old)), strict=True))
     if not table:
         return turn
-    pattern = re.compile(r"\b(" + "|".join(re.escape(n) for n in sorted(old, key=len, reverse=True)) + r")\b", re.IGNORECASE)
+    pattern = re.compile(
+        r"\b(" + "|".join(re.escape(n) for n in sorted(old, key=len, reverse=True)) + r")\b", re.IGNORECASE
+    )
 
     def swap(text: str) -> str:
         return pattern.sub(lambda m: _cased(table[next(n for n in old if n.casefold() == m[0].casefold())], m[0]), text)
 
     return Labelled(
-        _passage(turn.passage, swap), tuple(_passage(c, swap) for c in turn.context), tuple(swap(n) for n in turn.names), _label(turn.label, swap)
+        _passage(turn.passage, swap),
+        tuple(_passage(c, swap) for c in turn.context),
+        tuple(swap(n) for n in turn.names),
+        _label(turn.label, swap),
     )
 
 
@@ -56,11 +61,11 @@ def _cased(name: str, like: str) -> str:
     return name.upper() if like.isupper() and len(like) > 1 else name.lower() if like.islower() else name
 
 
-def _passage(p: Passage, swap) -> Passage:  # type: ignore[no-untyped-def]
+def _passage(p: Passage, swap: Callable[[str], str]) -> Passage:
     return replace(p, text=swap(p.text), speaker=swap(p.speaker), image=swap(p.image))
 
 
-def _label(x: Extraction, swap) -> Extraction:  # type: ignore[no-untyped-def]
+def _label(x: Extraction, swap: Callable[[str], str]) -> Extraction:
     def time(t: TimeSpan | None) -> TimeSpan | None:
         return replace(t, text=swap(t.text)) if t else None
 
@@ -68,7 +73,14 @@ def _label(x: Extraction, swap) -> Extraction:  # type: ignore[no-untyped-def]
         return swap(s) if s else None
 
     events = tuple(
-        Event(tuple(swap(p) for p in e.participants), swap(e.action), time(e.time), maybe(e.location), maybe(e.causality), maybe(e.manner))
+        Event(
+            tuple(swap(p) for p in e.participants),
+            swap(e.action),
+            time(e.time),
+            maybe(e.location),
+            maybe(e.causality),
+            maybe(e.manner),
+        )
         for e in x.events
     )
     facts = tuple(Fact(swap(f.subject), swap(f.relation), swap(f.object), time(f.time)) for f in x.facts)

@@ -48,7 +48,9 @@ def labelled(conversations: Iterable[Conversation]) -> list[Labelled]:
     return [Labelled(t.passage, t.context, c.speakers, t.extraction) for c in conversations for t in c.turns]
 
 
-def extract_examples(conversations: Sequence[Conversation], tokenizer: Any, *, max_length: int, rename: float = 0.0, seed: int = 0) -> Built:
+def extract_examples(
+    conversations: Sequence[Conversation], tokenizer: Any, *, max_length: int, rename: float = 0.0, seed: int = 0
+) -> Built:
     """Give one example a window: labels projected onto spans, written as lines. ``rename`` is the share of turns with other names."""
     rng = random.Random(seed)
     counts: Counter[str] = Counter()
@@ -76,4 +78,3 @@ def example(tokenizer: Any, prompt: str, completion: str) -> Example:
     """Give one example from prompt and completion."""
     head = encode_prompt(tokenizer, prompt)
     return Example((*head, *encode_completion(tokenizer, completion)), len(head))
-

@@ -52,7 +52,12 @@ def overlap(a: tuple[str, ...], b: tuple[str, ...]) -> float:
 
 
 def best_span(
-    label: str, window: Window, *, rewrite: Callable[[str], str] = trim, polarity: bool = False, elsewhere: float = ELSEWHERE
+    label: str,
+    window: Window,
+    *,
+    rewrite: Callable[[str], str] = trim,
+    polarity: bool = False,
+    elsewhere: float = ELSEWHERE,
 ) -> tuple[str, float]:
     """Give the shown words closest to the label, as shown, and their F1; ``rewrite`` is what code will do to them afterwards."""
     wanted = bag(label)
@@ -71,7 +76,9 @@ def best_span(
 
 def _candidates(source: Shown, wanted: set[str]) -> list[str]:
     chunks = source.chunks()
-    useful = [bool(set(bag(c)) & wanted) or c.strip().casefold() in {"my", "i", "me", "your", "you", "our"} for c in chunks]
+    useful = [
+        bool(set(bag(c)) & wanted) or c.strip().casefold() in {"my", "i", "me", "your", "you", "our"} for c in chunks
+    ]
     spans = []
     for i, chunk in enumerate(chunks):
         if not useful[i] or not chunk.startswith(" "):

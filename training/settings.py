@@ -68,9 +68,12 @@ def load_settings(path: Path) -> Settings:
 
 
 def problems(raw: dict[str, Any], kind: type) -> list[str]:
+    """Say what is wrong with the values of one mapping; whole numbers become floats where a float is meant."""
     fields = {f.name: f for f in dataclasses.fields(kind)}
     out = [f"{key} is unknown (known: {', '.join(fields)})" for key in raw if key not in fields]
-    needed = [n for n, f in fields.items() if f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING]
+    needed = [
+        n for n, f in fields.items() if f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING
+    ]
     out += [f"{n} is missing" for n in needed if n not in raw]
     for key, value in raw.items():
         default = fields[key].default if key in fields else None

@@ -25,18 +25,17 @@ import yaml
 from datasets import Dataset
 from peft import LoraConfig, get_peft_model
 from transformers import AutoModelForCausalLM, AutoTokenizer, set_seed
-from transformers.trainer_utils import get_last_checkpoint
-from trl import SFTConfig, SFTTrainer
+from trl.trainer.sft_config import SFTConfig
+from trl.trainer.sft_trainer import SFTTrainer
 
 from seem.errors import ConfigError
 from seem.models.adapters import Manifest, tokenizer_fingerprint, weights_version
-from seem.models.base import BaseModel, find_base, pick_device, pick_dtype
+from seem.models.base import BaseModel, find_base, pick_device, pick_dtype, quantization
+from training.answer_examples import answer_examples
 from training.card import write_card
 from training.corpus import split
-from training.answer_examples import answer_examples
 from training.examples import Built, Example, extract_examples
 from training.settings import Settings, load_settings
-
 
 BUILDERS: dict[str, Callable[..., Built]] = {"extract": extract_examples, "answer": answer_examples}
 
@@ -51,31 +50,36 @@ def build(settings: Settings, tokenizer: Any) -> tuple[list[Example], list[Examp
     examples: list[Example] = []
     counts: dict[str, int] = {}
     for epoch in range(math.ceil(settings.epochs)):
-        built = builder(train, tokenizer, max_length=settings.max_length, rename=settings.rename, seed=settings.seed + epoch)
+        built = builder(
+            train, tokenizer, max_length=settings.max_length, rename=settings.rename, seed=settings.seed + epoch
+        )
         rows = list(built.examples)
         share = min(1.0, settings.epochs - epoch)
         examples += rng.sample(rows, round(len(rows) * share))
         counts = dict(built.counts)
-    dev = list(builder(split("dev", Path(settings.corpus)), tokenizer, max_length=settings.max_length, rename=0.0, seed=0).examples)
+    dev = list(
+        builder(
+            split("dev", Path(settings.corpus)), tokenizer, max_length=settings.max_length, rename=0.0, seed=0
+        ).examples
+    )
     return examples, rng.sample(dev, min(settings.eval_turns, len(dev))), counts
 
 
 def load_model(settings: Settings, base: BaseModel) -> Any:
     """Load the base and put fresh LoRA weights on its linear layers."""
     device = pick_device(settings.device)
-    extra: dict[str, Any] = {}
-    if settings.quantize == "4bit":
-        from transformers import BitsAndBytesConfig
-
-        extra["quantization_config"] = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=torch.bfloat16)
-    model = AutoModelForCausalLM.from_pretrained(base.folder, dtype=pick_dtype(device, settings.dtype), **extra)
+    model = AutoModelForCausalLM.from_pretrained(
+        base.folder, dtype=pick_dtype(device, settings.dtype), **quantization(settings.quantize)
+    )
     layers = list(range(settings.lora.first_layer, model.config.num_hidden_layers))
     lora = LoraConfig(
         task_type="CAUSAL_LM",
         r=settings.lora.r,
         lora_alpha=settings.lora.alpha,
         lora_dropout=settings.lora.dropout,
-        target_modules="all-linear" if settings.lora.first_layer == 0 else ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"],
+        target_modules="all-linear"
+        if settings.lora.first_layer == 0
+        else ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"],
         layers_to_transform=layers if settings.lora.first_layer else None,
     )
     return get_peft_model(model, lora)
@@ -86,11 +90,16 @@ def train(settings: Settings) -> Path:
     set_seed(settings.seed)
     output = Path(settings.output)
     output.mkdir(parents=True, exist_ok=True)
-    (output / "training.yaml").write_text(yaml.safe_dump(dataclasses.asdict(settings), sort_keys=True), encoding="utf-8")
+    (output / "training.yaml").write_text(
+        yaml.safe_dump(dataclasses.asdict(settings), sort_keys=True), encoding="utf-8"
+    )
     base = find_base(settings.base)
     tokenizer = AutoTokenizer.from_pretrained(base.folder)
     examples, dev, counts = build(settings, tokenizer)
-    print(f"{len(examples)} examples, {sum(len(e.input_ids) for e in examples)} tokens; lost in projection: {json.dumps(counts)}", flush=True)
+    print(
+        f"{len(examples)} examples, {sum(len(e.input_ids) for e in examples)} tokens; lost in projection: {json.dumps(counts)}",
+        flush=True,
+    )
     model = load_model(settings, base)
     cpu = pick_device(settings.device) == "cpu"
     arguments = SFTConfig(
@@ -123,7 +132,7 @@ def train(settings: Settings) -> Path:
         dataloader_pin_memory=not cpu,
     )
     os.environ.setdefault("TENSORBOARD_LOGGING_DIR", str(output / "run" / "curves"))
-    trainer = SFTTrainer(
+    trainer: Any = SFTTrainer(
         model=model,
         args=arguments,
         train_dataset=Dataset.from_list([e.row() for e in examples]),
@@ -131,15 +140,23 @@ def train(settings: Settings) -> Path:
         processing_class=tokenizer,
     )
     begun = time.monotonic()
-    trainer.train(resume_from_checkpoint=get_last_checkpoint(arguments.output_dir) if Path(arguments.output_dir).is_dir() else None)
+    trainer.train(resume_from_checkpoint=_last_checkpoint(output / "run"))
     seconds = time.monotonic() - begun
     metrics = {**trainer.evaluate(), "seconds": seconds, "examples": len(examples), "curve": trainer.state.log_history}
     trainer.model.save_pretrained(output)
-    manifest = Manifest(settings.task, base.name, base.fingerprint, tokenizer_fingerprint(base.folder), weights_version(output))
+    manifest = Manifest(
+        settings.task, base.name, base.fingerprint, tokenizer_fingerprint(base.folder), weights_version(output)
+    )
     manifest.write(output)
     (output / "metrics.json").write_text(json.dumps(metrics, indent=1), encoding="utf-8")
     write_card(output, settings, manifest, metrics, counts)
     return output
+
+
+def _last_checkpoint(run: Path) -> str | None:
+    """Give the checkpoint that a killed run left."""
+    found = sorted(run.glob("checkpoint-*"), key=lambda folder: int(folder.name.rpartition("-")[2]))
+    return str(found[-1]) if found else None
 
 
 def main() -> None:

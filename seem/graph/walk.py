@@ -33,5 +33,9 @@ def walk(
     mask = None if readable is None else torch.tensor([node is not None and readable(node) for node in ids])
     scores = personalized_pagerank(graph, seeds, damping=damping, iterations=iterations, mask=mask).tolist()
     # Rounded, so that CPU and GPU, which add in different orders, agree on ties.
-    found = [(node, round(score, 7)) for node, score in zip(ids, scores, strict=True) if node is not None and score > 0 and wanted(node)]
+    found = [
+        (node, round(score, 7))
+        for node, score in zip(ids, scores, strict=True)
+        if node is not None and score > 0 and wanted(node)
+    ]
     return sorted(found, key=lambda item: (-item[1], item[0]))[:limit]

@@ -44,9 +44,13 @@ def find_adapter(name: str) -> Path:
         if folder.is_dir():
             missing = [f for f in (MANIFEST, WEIGHTS, "adapter_config.json") if not (folder / f).exists()]
             if missing:
-                raise ModelError(f"adapter {folder} lacks {', '.join(missing)}; copy the whole folder that training wrote, or train it again")
+                raise ModelError(
+                    f"adapter {folder} lacks {', '.join(missing)}; copy the whole folder that training wrote, or train it again"
+                )
             return folder
-    raise ModelError(f"no adapter {name!r}: neither a shipped one ({', '.join(shipped()) or 'none'}) nor a folder; correct the name or train it")
+    raise ModelError(
+        f"no adapter {name!r}: neither a shipped one ({', '.join(shipped()) or 'none'}) nor a folder; correct the name or train it"
+    )
 
 
 def shipped() -> list[str]:
@@ -59,7 +63,9 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         return Manifest(**json.loads((folder / MANIFEST).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError) as error:
-        raise ModelError(f"{folder / MANIFEST} cannot be read ({error}); copy the adapter again or train it again") from error
+        raise ModelError(
+            f"{folder / MANIFEST} cannot be read ({error}); copy the adapter again or train it again"
+        ) from error
 
 
 def check_fit(folder: Path, *, task: str, base: BaseModel, tokenizer_folder: Path) -> Manifest:
@@ -73,9 +79,13 @@ def check_fit(folder: Path, *, task: str, base: BaseModel, tokenizer_folder: Pat
             f"{base.fingerprint[:12]}; name the right base model, or train the adapter for this one"
         )
     if manifest.tokenizer_fingerprint != tokenizer_fingerprint(tokenizer_folder):
-        raise ModelError(f"adapter {folder} was trained with another tokenizer than the one in {tokenizer_folder}; train it again")
+        raise ModelError(
+            f"adapter {folder} was trained with another tokenizer than the one in {tokenizer_folder}; train it again"
+        )
     if not _has_effect(folder / WEIGHTS):
-        raise ModelError(f"adapter {folder} has no effect (its B matrices are all zero): its training did not run; train it again")
+        raise ModelError(
+            f"adapter {folder} has no effect (its B matrices are all zero): its training did not run; train it again"
+        )
     return manifest
 
 

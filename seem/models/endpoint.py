@@ -16,13 +16,23 @@ from seem.prompts.answer import NOT_MENTIONED, chat_messages
 class EndpointReader:
     """A chat model over HTTP."""
 
-    def __init__(self, base_url: str, model: str, *, api_key_env: str = "OPENAI_API_KEY", max_tokens: int = 256, timeout: float = 60.0):
+    def __init__(
+        self,
+        base_url: str,
+        model: str,
+        *,
+        api_key_env: str = "OPENAI_API_KEY",
+        max_tokens: int = 256,
+        timeout: float = 60.0,
+    ) -> None:
         """Name the endpoint; the key is read from the environment variable, never from a file."""
         self.name = model
         self._url = base_url
         self._max_tokens = max_tokens
         # Local servers want no key, but the client insists on one.
-        self._client = openai.OpenAI(base_url=base_url, api_key=os.environ.get(api_key_env) or "none", timeout=timeout, max_retries=3)
+        self._client = openai.OpenAI(
+            base_url=base_url, api_key=os.environ.get(api_key_env) or "none", timeout=timeout, max_retries=3
+        )
 
     def answer(self, question: str, context: str) -> str:
         """Ask the endpoint; raise ModelError where it cannot be reached or refuses."""
@@ -34,5 +44,7 @@ class EndpointReader:
                 max_tokens=self._max_tokens,
             )
         except openai.OpenAIError as error:
-            raise ModelError(f"the endpoint {self._url} did not answer for model {self.name!r}: {error}; check answer.base_url, answer.model and the key") from error
+            raise ModelError(
+                f"the endpoint {self._url} did not answer for model {self.name!r}: {error}; check answer.base_url, answer.model and the key"
+            ) from error
         return (reply.choices[0].message.content or "").strip() or NOT_MENTIONED

@@ -19,7 +19,7 @@ from seem.types import Event, Extraction, Fact, Passage
 class HashingEncoder:
     """Words hashed into a unit vector: texts that share words are near."""
 
-    def __init__(self, dimension: int = 64, name: str = "hashing"):
+    def __init__(self, dimension: int = 64, name: str = "hashing") -> None:
         """Choose the length of a vector; another ``name`` is another encoder."""
         self.dimension = dimension
         self.fingerprint = f"{name}-{dimension}"
@@ -44,13 +44,19 @@ class ScriptedExtractor:
 
     name = "scripted"
 
-    def __init__(self, script: Mapping[str, Extraction | Exception] | None = None, before: Callable[[Passage], None] | None = None):
+    def __init__(
+        self,
+        script: Mapping[str, Extraction | Exception] | None = None,
+        before: Callable[[Passage], None] | None = None,
+    ) -> None:
         """``script`` maps texts to extractions or errors; ``before`` is called with every passage first."""
         self.script = dict(script or {})
         self.before = before
         self.calls: list[str] = []
 
-    def extract(self, items: Sequence[ExtractItem], *, progress: Callable[[int], None] | None = None) -> list[Extraction]:
+    def extract(
+        self, items: Sequence[ExtractItem], *, progress: Callable[[int], None] | None = None
+    ) -> list[Extraction]:
         """Extract by the script; an error in the script is raised as a ModelError."""
         out = []
         for passage, _, _ in items:
@@ -70,7 +76,7 @@ class ScriptedJudge:
     name = "scripted"
     threshold = 0.5
 
-    def __init__(self, script: Mapping[frozenset[str], float] | None = None):
+    def __init__(self, script: Mapping[frozenset[str], float] | None = None) -> None:
         """``script`` maps pairs of texts to scores."""
         self.script = dict(script or {})
 

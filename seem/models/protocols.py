@@ -38,7 +38,9 @@ class Extractor(Protocol):
     def name(self) -> str:
         """Name and version, stored with every extraction."""
 
-    def extract(self, items: Sequence[ExtractItem], *, progress: Callable[[int], None] | None = None) -> list[Extraction]:
+    def extract(
+        self, items: Sequence[ExtractItem], *, progress: Callable[[int], None] | None = None
+    ) -> list[Extraction]:
         """Extract a batch; one extraction each, in order. ``progress`` is told how many are done.
 
         Raises ModelError where the model cannot be run; the caller then keeps the passages queued.

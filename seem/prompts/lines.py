@@ -33,7 +33,12 @@ def write(events: Sequence[Event], facts: Sequence[Fact]) -> str:
 
 def _event_line(event: Event) -> str:
     fields = ["E " + "; ".join(event.participants), " " + event.action]
-    values = {"when": event.time.text if event.time else None, "where": event.location, "why": event.causality, "how": event.manner}
+    values = {
+        "when": event.time.text if event.time else None,
+        "where": event.location,
+        "why": event.causality,
+        "how": event.manner,
+    }
     fields += [f"{tag} {value}" for tag, value in values.items() if value]
     return "|".join(fields) + "\n"
 
@@ -72,7 +77,14 @@ def _event(fields: list[str]) -> Event | None:
         return None
     slots = _tagged(fields[2:])
     when = slots.get("time")
-    return Event(who, fields[1], TimeSpan(when) if when else None, slots.get("location"), slots.get("causality"), slots.get("manner"))
+    return Event(
+        who,
+        fields[1],
+        TimeSpan(when) if when else None,
+        slots.get("location"),
+        slots.get("causality"),
+        slots.get("manner"),
+    )
 
 
 def _fact(fields: list[str]) -> Fact | None:

@@ -14,7 +14,7 @@ TASK = "answer"
 class TunedReader:
     """The local reader."""
 
-    def __init__(self, decoder: Decoder, adapter: str = "answer", *, max_tokens: int = 48):
+    def __init__(self, decoder: Decoder, adapter: str = "answer", *, max_tokens: int = 48) -> None:
         """Load the adapter."""
         self._decoder = decoder
         manifest = decoder.load(adapter, task=TASK)
@@ -25,5 +25,7 @@ class TunedReader:
         """Answer from the context alone; without any context nothing is known."""
         if not context.strip():
             return NOT_MENTIONED
-        output = self._decoder.generate([Request(tuned_prompt(question, context))], task=TASK, max_tokens=self._max_tokens)[0]
+        output = self._decoder.generate(
+            [Request(tuned_prompt(question, context))], task=TASK, max_tokens=self._max_tokens
+        )[0]
         return output.text.strip() or NOT_MENTIONED

@@ -12,7 +12,13 @@ from seem.state import State
 
 
 def expand(
-    hits: Sequence[str], scores: Mapping[str, float], state: State, *, budget: int, hold: int, allowed: Collection[str] | None = None
+    hits: Sequence[str],
+    scores: Mapping[str, float],
+    state: State,
+    *,
+    budget: int,
+    hold: int,
+    allowed: Collection[str] | None = None,
 ) -> list[str]:
     """Give at most ``budget`` passages: the first ``hold`` hits, then their frames' other passages and the remaining hits by score.
 
@@ -24,7 +30,9 @@ def expand(
     for hit in held:
         for passage in state.provenance(hit):
             if passage not in chosen and (allowed is None or passage in allowed):
-                rest[passage] = max(rest.get(passage, 0.0), STORY_SHARE * scores.get(hit, 0.0) + scores.get(passage, 0.0))
+                rest[passage] = max(
+                    rest.get(passage, 0.0), STORY_SHARE * scores.get(hit, 0.0) + scores.get(passage, 0.0)
+                )
     more = sorted(rest, key=lambda p: (-round(rest[p], 9), p))
     return [*held, *more[: max(0, budget - len(held))]]
 

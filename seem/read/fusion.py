@@ -12,7 +12,9 @@ from collections.abc import Mapping, Sequence
 CONSTANT = 60.0
 
 
-def fuse_ranks(lists: Mapping[str, Sequence[str]], weights: Mapping[str, float], *, constant: float = CONSTANT) -> dict[str, float]:
+def fuse_ranks(
+    lists: Mapping[str, Sequence[str]], weights: Mapping[str, float], *, constant: float = CONSTANT
+) -> dict[str, float]:
     """Give for each id the sum over lists of weight / (constant + rank), ranks from 1; a list without a weight does not count."""
     scores: dict[str, float] = defaultdict(float)
     for name, ranked in lists.items():

@@ -10,7 +10,10 @@ from typing import Literal
 
 Route = Literal["graph", "expand"]
 # Questions of reason, manner and course need several turns of one event; «would X…» asks for knowledge of the world beside the evidence.
-_STORY = re.compile(r"\b(?:why|how did|how was|how does|what happened|describe|tell me|story|reason|what led|what did|what does|in what ways?)\b", re.IGNORECASE)
+_STORY = re.compile(
+    r"\b(?:why|how did|how was|how does|what happened|describe|tell me|story|reason|what led|what did|what does|in what ways?)\b",
+    re.IGNORECASE,
+)
 _WORLD = re.compile(r"^(?:would|could|might|is it likely|what might|what would)\b", re.IGNORECASE)
 
 

@@ -48,7 +48,9 @@ def _facts_of(state: State, allowed: Collection[str] | None) -> set[str] | None:
     return {i for i, fact in state.facts.items() if set(fact.provenance) <= readable}
 
 
-def _readable(state: State, facts: Sequence[tuple[str, float]], allowed: Collection[str] | None) -> list[tuple[str, float]]:
+def _readable(
+    state: State, facts: Sequence[tuple[str, float]], allowed: Collection[str] | None
+) -> list[tuple[str, float]]:
     return [(i, score) for i, score in facts if i in state.facts]
 
 

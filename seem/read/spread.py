@@ -18,7 +18,15 @@ SEED_PASSAGES = 30
 PASSAGE_WEIGHT = 0.5
 
 
-def spread(seeds: Seeds, base: Sequence[str], state: State, *, damping: float, iterations: int, allowed: Collection[str] | None = None) -> list[str]:
+def spread(
+    seeds: Seeds,
+    base: Sequence[str],
+    state: State,
+    *,
+    damping: float,
+    iterations: int,
+    allowed: Collection[str] | None = None,
+) -> list[str]:
     """Rank the passages that the walk reaches, best first. ``base`` are the passages already found, best first."""
     restart: defaultdict[str, float] = defaultdict(float)
     for fact_id, score in seeds.facts[:SEED_FACTS]:
@@ -29,8 +37,17 @@ def spread(seeds: Seeds, base: Sequence[str], state: State, *, damping: float, i
     weights = {entity: weight / total for entity, weight in restart.items() if weight}
     for rank, passage_id in enumerate(base[:SEED_PASSAGES], 1):
         weights[passage_id] = weights.get(passage_id, 0.0) + PASSAGE_WEIGHT / rank
-    readable = None if allowed is None else lambda node: node in allowed or (node not in state.passages and node in state.entities)
+    readable = (
+        None
+        if allowed is None
+        else lambda node: node in allowed or (node not in state.passages and node in state.entities)
+    )
     found = walk(
-        state.graph, weights, damping=damping, iterations=iterations, wanted=lambda node: node in state.passages, readable=readable
+        state.graph,
+        weights,
+        damping=damping,
+        iterations=iterations,
+        wanted=lambda node: node in state.passages,
+        readable=readable,
     )
     return [node for node, _ in found]

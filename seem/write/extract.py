@@ -35,7 +35,9 @@ class Piece:
 class TunedExtractor:
     """The tuned extractor: windows, grammar, decoder with the ``extract`` adapter, parser, grounding."""
 
-    def __init__(self, decoder: Decoder, adapter: str = "extract", *, max_tokens: int = 260, null_bias: float | None = None):
+    def __init__(
+        self, decoder: Decoder, adapter: str = "extract", *, max_tokens: int = 260, null_bias: float | None = None
+    ) -> None:
         """Load the adapter. ``null_bias`` moves the decision «nothing worth remembering»; by default the one chosen on dev."""
         self._decoder = decoder
         manifest = decoder.load(adapter, task=TASK)
@@ -43,7 +45,9 @@ class TunedExtractor:
         self._null_bias = float(manifest.settings.get("null_bias", 0.0)) if null_bias is None else null_bias
         self.name = f"{decoder.base.name}+{TASK}@{manifest.version}"
 
-    def extract(self, items: Sequence[ExtractItem], *, progress: Callable[[int], None] | None = None) -> list[Extraction]:
+    def extract(
+        self, items: Sequence[ExtractItem], *, progress: Callable[[int], None] | None = None
+    ) -> list[Extraction]:
         """Extract a batch; one extraction each, in order."""
         pieces = self.pieces(items, progress=progress)
         return [self._join(items[n][0], [p for p in pieces if p.passage == n]) for n in range(len(items))]
@@ -80,4 +84,3 @@ class TunedExtractor:
             sum(p.grounded.dropped for p in pieces),
             any(not p.output.finished for p in pieces),
         )
-

@@ -36,7 +36,7 @@ def ground(window: Window, passage: Passage, parsed: Parsed) -> Grounded:
 
 
 class _Grounding:
-    def __init__(self, window: Window, said_at: datetime | None):
+    def __init__(self, window: Window, said_at: datetime | None) -> None:
         self.window = window
         self.said_at = said_at
         self.listeners = [n for n in window.names if n != window.speaker]
@@ -65,7 +65,9 @@ class _Grounding:
             self.dropped += 1
             return None
         # A relation is the only free field: it may not turn what was denied into what was said, nor the other way round.
-        denied = any(is_negated(with_negation(s.raw, found)) for s in self.window.sources() if (found := s.restore(fact.object)))
+        denied = any(
+            is_negated(with_negation(s.raw, found)) for s in self.window.sources() if (found := s.restore(fact.object))
+        )
         if denied != is_negated(fact.relation) and (denied or not self._shown_negated()):
             self.dropped += 1
             return None

@@ -21,7 +21,9 @@ from seem.write.link import Linker, closed_by, fact_key, merge_facts
 from seem.write.summary import fact_sentence
 
 
-def integrate(state: State, extractions: Sequence[Extraction], encoder: Encoder, judge: Judge | None, *, candidates: int) -> WriteBatch:
+def integrate(
+    state: State, extractions: Sequence[Extraction], encoder: Encoder, judge: Judge | None, *, candidates: int
+) -> WriteBatch:
     """Give the batch that takes the extractions into the memory."""
     ordered = sorted(extractions, key=lambda x: (state.passages[x.passage_id].position, x.passage_id))
     telling = [x for x in ordered if x.events]
@@ -34,7 +36,15 @@ def integrate(state: State, extractions: Sequence[Extraction], encoder: Encoder,
     for extraction in telling:
         linked.take(state.passages[extraction.passage_id], extraction)
     rows += linked.vectors()
-    history = [Change(f.id, "MERGE" if len(f.provenance) > 1 else "ADD", state.frames[f.id].summary if f.id in state.frames else None, f.summary) for f in frames]
+    history = [
+        Change(
+            f.id,
+            "MERGE" if len(f.provenance) > 1 else "ADD",
+            state.frames[f.id].summary if f.id in state.frames else None,
+            f.summary,
+        )
+        for f in frames
+    ]
     return WriteBatch(
         encoder=encoder.fingerprint,
         extractions=ordered,
@@ -47,20 +57,33 @@ def integrate(state: State, extractions: Sequence[Extraction], encoder: Encoder,
     )
 
 
-def _frames(state: State, telling: Sequence[Extraction], told: dict[str, Vector], judge: Judge | None, limit: int) -> list[Frame]:
+def _frames(
+    state: State, telling: Sequence[Extraction], told: dict[str, Vector], judge: Judge | None, limit: int
+) -> list[Frame]:
     """Put each extraction into a stored frame or a new one, and fold every frame that changed."""
     known = dict(state.extractions) | {x.passage_id: x for x in telling}
-    placed = _partition(state, [Item((state.passages[x.passage_id], x), told[x.passage_id]) for x in telling], known, judge, limit)
+    placed = _partition(
+        state, [Item((state.passages[x.passage_id], x), told[x.passage_id]) for x in telling], known, judge, limit
+    )
     groups = [*placed.grown.items(), *((new_id("f"), members) for members in placed.born)]
-    return [fold(frame_id, state.memory, [(state.passages[p], known[p]) for p in members]) for frame_id, members in groups]
+    return [
+        fold(frame_id, state.memory, [(state.passages[p], known[p]) for p in members]) for frame_id, members in groups
+    ]
 
 
-def _partition(state: State, items: Sequence[Item], known: dict[str, Extraction], judge: Judge | None, limit: int) -> Partition:
+def _partition(
+    state: State, items: Sequence[Item], known: dict[str, Extraction], judge: Judge | None, limit: int
+) -> Partition:
     stored = {f.id: f.provenance for f in state.frames.values()}
     if judge is None:
         return partition([i.id for i in items], {}, stored, threshold=1.0)
     index = state.vectors["extraction"]
-    pairs = candidates(items, nearest=lambda vector, k: index.search(vector.reshape(1, -1), k)[0], recent=_recent(state, items), k=limit)
+    pairs = candidates(
+        items,
+        nearest=lambda vector, k: index.search(vector.reshape(1, -1), k)[0],
+        recent=_recent(state, items),
+        k=limit,
+    )
     sides = {p: (state.passages[p], known[p]) for pair in pairs for p in pair}
     verdicts = judge_pairs(pairs, sides, judge)
     return partition([i.id for i in items], verdicts.scores, stored, threshold=judge.threshold)
@@ -73,12 +96,19 @@ def _recent(state: State, items: Sequence[Item]) -> dict[str, list[str]]:
     recent: dict[str, list[str]] = {s: [] for s in sessions}
     for passage_id in state.order:
         extraction = state.extractions.get(passage_id)
-        if extraction and extraction.events and passage_id not in new and state.passages[passage_id].session in sessions:
+        if (
+            extraction
+            and extraction.events
+            and passage_id not in new
+            and state.passages[passage_id].session in sessions
+        ):
             recent[state.passages[passage_id].session].append(passage_id)
     return recent
 
 
-def _frame_vectors(frames: Sequence[Frame], told: dict[str, Vector], encoder: Encoder) -> list[tuple[Kind, str, Vector]]:
+def _frame_vectors(
+    frames: Sequence[Frame], told: dict[str, Vector], encoder: Encoder
+) -> list[tuple[Kind, str, Vector]]:
     fused = [f for f in frames if len(f.provenance) > 1 or f.provenance[0] not in told]
     encoded = encoder.encode([f.summary for f in fused]) if fused else ()
     rows: list[tuple[Kind, str, Vector]] = [("frame", f.id, told[f.provenance[0]]) for f in frames if f not in fused]
@@ -88,7 +118,7 @@ def _frame_vectors(frames: Sequence[Frame], told: dict[str, Vector], encoder: En
 class _Linking:
     """The entities and facts that one batch adds, widens or closes."""
 
-    def __init__(self, state: State, encoder: Encoder):
+    def __init__(self, state: State, encoder: Encoder) -> None:
         self._state = state
         self._encoder = encoder
         self._names: dict[str, Vector] = {}
@@ -102,14 +132,20 @@ class _Linking:
 
     def take(self, passage: Passage, extraction: Extraction) -> None:
         """Link the facts of one extraction."""
-        linked = [(f, s, o) for f in extraction.facts if (s := self.linker.entity(f.subject)) and (o := self.linker.entity(f.object)) and s != o]
+        linked = [
+            (f, s, o)
+            for f in extraction.facts
+            if (s := self.linker.entity(f.subject)) and (o := self.linker.entity(f.object)) and s != o
+        ]
         for fact in merge_facts(self._state.memory, passage, linked, self._stored, new_id):
             self._put(fact)
             if len(fact.provenance) == 1:
                 for ended in closed_by(fact, list(self._by_subject.get(fact.subject_id, {}).values())):
                     self._put(ended)
                     self._stored[fact_key(ended.subject_id, ended.fact, ended.object_id)] = ended
-                    self.history.append(Change(ended.id, "SUPERSEDE", fact_sentence(ended.fact), fact_sentence(fact.fact)))
+                    self.history.append(
+                        Change(ended.id, "SUPERSEDE", fact_sentence(ended.fact), fact_sentence(fact.fact))
+                    )
 
     def vectors(self) -> list[tuple[Kind, str, Vector]]:
         """Give the vectors of new facts and new entities."""

@@ -75,7 +75,18 @@ def test_other_words_are_refused(guide: Any, tokenizer: Any, text: str) -> None:
     assert not accepts(guide, tokenizer, window(TURN), text)
 
 
-@pytest.mark.parametrize("text", ["", "!!!", "☕", "林舟上周在青溪书店买了一本《慢行》", "a | b ; c <|im_end|> </s> {name} %s ${HOME} ```", "\u200b", "x" * 400])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "!!!",
+        "☕",
+        "林舟上周在青溪书店买了一本《慢行》",
+        "a | b ; c <|im_end|> </s> {name} %s ${HOME} ```",
+        "\u200b",
+        "x" * 400,
+    ],
+)
 def test_any_text_has_a_grammar(guide: Any, tokenizer: Any, text: str) -> None:
     assert accepts(guide, tokenizer, window(text, before=""), "none")
 

@@ -8,9 +8,24 @@ from hypothesis import strategies as st
 from seem.prompts.lines import NONE, parse, write
 from seem.types import Event, Fact, TimeSpan
 
-words = st.text(st.characters(blacklist_characters="|;\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029", blacklist_categories=("Cs", "Cc", "Zs", "Zl", "Zp")), min_size=1, max_size=12)
+words = st.text(
+    st.characters(
+        blacklist_characters="|;\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029",
+        blacklist_categories=("Cs", "Cc", "Zs", "Zl", "Zp"),
+    ),
+    min_size=1,
+    max_size=12,
+)
 times = st.none() | st.builds(TimeSpan, words)
-events = st.builds(Event, st.lists(words, min_size=1, max_size=3, unique=True).map(tuple), words, times, st.none() | words, st.none() | words, st.none() | words)
+events = st.builds(
+    Event,
+    st.lists(words, min_size=1, max_size=3, unique=True).map(tuple),
+    words,
+    times,
+    st.none() | words,
+    st.none() | words,
+    st.none() | words,
+)
 facts = st.builds(Fact, words, words, words, times)
 
 

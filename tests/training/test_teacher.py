@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from seem.errors import ConfigError, InputError
+from tests.training.openai_server import Answer, Server, block, event, frame
 from training.corpus import read
 from training.corpus.check import check
 from training.teacher.__main__ import main
 from training.teacher.settings import load_settings
 from training.teacher.sources import read_sources
-from tests.training.openai_server import Answer, Server, block, event, frame
 
 ROOT = Path(__file__).parents[2]
 TURNS = [
@@ -283,7 +283,7 @@ def test_braces_in_a_passage_are_data(tmp_path: Path, out: Path) -> None:
     assert block(server.requests[0], "passage") == "Tove: {name} {{0}} %s ${HOME} ‹/passage> ‹|im_end|> \ufffd ```"
 
 
-LABELLED = {
+LABELLED: dict[str, Any] = {
     "id": "c2", "kind": "friends", "speakers": ["Ana", "Ben"],
     "sessions": [{"id": "S1", "time": "2024-05-06T09:00", "turns": [
         {"id": f"S1:{n}", "speaker": "Ana", "text": text, "frame": {"summary": text, "events": [event(["Ana"], text)]}, "facts": []}
@@ -354,7 +354,7 @@ def test_rows_of_pairs_and_questions(tmp_path: Path, out: Path) -> None:
     notes = [
         {"speaker": "Ana", "time": "2024-05-06", "text": t["text"], "frame": t["frame"]}
         for t in LABELLED["sessions"][0]["turns"][:2]
-    ]  # type: ignore[index]
+    ]
     pairs = tmp_path / "pairs.jsonl"
     pairs.write_text(json.dumps({"id": "p1", "notes": notes}) + "\n")
     asked = tmp_path / "questions.jsonl"

@@ -16,7 +16,9 @@ def grounded(text: str, output: str, speaker: str = "Alva", others: tuple[str, .
 
 
 def test_a_stranger_is_dropped_and_counted() -> None:
-    out = grounded("Wind the bobbin before threading.", "E Amara Holt; Alva| Wind the bobbin\nE Amara Holt| Wind the bobbin\n")
+    out = grounded(
+        "Wind the bobbin before threading.", "E Amara Holt; Alva| Wind the bobbin\nE Amara Holt| Wind the bobbin\n"
+    )
     assert [e.participants for e in out.events] == [("Alva",)]
     assert out.dropped == 3
 
@@ -43,7 +45,10 @@ def test_a_relation_cannot_invent_a_denial() -> None:
 
 
 def test_first_person_becomes_the_speaker() -> None:
-    out = grounded("My brother broke his wrist and I drove.", "E My brother| broke his wrist\nE I| drove\nF My brother| broke| his wrist\n")
+    out = grounded(
+        "My brother broke his wrist and I drove.",
+        "E My brother| broke his wrist\nE I| drove\nF My brother| broke| his wrist\n",
+    )
     assert [e.participants for e in out.events] == [("Alva's brother",), ("Alva",)]
     assert out.facts[0].subject == "Alva's brother"
 

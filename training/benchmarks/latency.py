@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
@@ -31,6 +31,7 @@ from training.answer_examples import LabelExtractor, drafts
 from training.corpus import Conversation, load
 
 MEMORY = "latency"
+Item = TypeVar("Item")
 
 
 def measure(passages: int, searches: int, adds: int, models: Parts) -> dict[str, Any]:
@@ -45,14 +46,16 @@ def measure(passages: int, searches: int, adds: int, models: Parts) -> dict[str,
         filled = time.perf_counter() - begun
         questions = [q.question for c in conversations for q in c.questions][:searches]
         options = Options()
-        search = _times([lambda q=q: labelled.recall(MEMORY, q, options) for q in questions])
-        with labelled.state(MEMORY) as state:
+        labelled.recall(MEMORY, questions[0], options)
+        search = _times(lambda q: labelled.recall(MEMORY, q, options), questions)
+        with labelled.states.state(MEMORY) as state:
             index = state.vectors["passage"]
-        dense = _times([lambda q=q: index.search(models.encoder.encode([q]), 10) for q in questions])
+        dense = _times(lambda q: index.search(models.encoder.encode([q]), 10), questions)
         labelled.parts.store.close()
         real = Pipeline(Parts(config, encoder=models.encoder, extractor=models.extractor, judge=models.judge))
-        fresh = [replace(d, key=f"again {d.key}", session="again") for d in told[:adds]]
-        add = _times([lambda d=d: real.remember(MEMORY, [d]) for d in fresh])
+        warm, *fresh = [replace(d, key=f"again {d.key}", session="again") for d in told[: adds + 1]]
+        real.remember(MEMORY, [warm])
+        add = _times(lambda d: real.remember(MEMORY, [d]), fresh)
         real.parts.store.close()
     return {
         "passages": len(told),
@@ -69,8 +72,10 @@ def measure(passages: int, searches: int, adds: int, models: Parts) -> dict[str,
 class _Labels(LabelExtractor):
     name = "teacher"
 
-    def __init__(self, conversations: Sequence[Conversation]):
-        self._labels: dict[str, Extraction] = {f"{c.id}/{t.passage.id}": t.extraction for c in conversations for t in c.turns}
+    def __init__(self, conversations: Sequence[Conversation]) -> None:
+        self._labels: dict[str, Extraction] = {
+            f"{c.id}/{t.passage.id}": t.extraction for c in conversations for t in c.turns
+        }
 
 
 def _all(conversations: Sequence[Conversation]) -> Iterator[Draft]:
@@ -80,12 +85,12 @@ def _all(conversations: Sequence[Conversation]) -> Iterator[Draft]:
             yield replace(d, key=turn, session=f"{c.id}/{d.session}", metadata={"turn": turn})
 
 
-def _times(calls: Sequence[Callable[[], Any]]) -> dict[str, float]:
-    calls[0]()
+def _times(call: Callable[[Item], Any], items: Sequence[Item]) -> dict[str, float]:
+    """Time one call an item in milliseconds."""
     taken = []
-    for call in calls:
+    for item in items:
         begun = time.perf_counter()
-        call()
+        call(item)
         taken.append((time.perf_counter() - begun) * 1000)
     cuts = statistics.quantiles(taken, n=20) if len(taken) > 1 else [taken[0]] * 19
     return {"median": statistics.median(taken), "p95": cuts[18], "n": float(len(taken))}

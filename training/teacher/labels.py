@@ -82,8 +82,8 @@ def reply_label(answer: Raw) -> tuple[dict[str, Any], list[str]]:
 
 
 def _event(told: Raw, passage: Passage) -> dict[str, Any]:
-    event = {slot: told[slot] or None for slot in SLOTS} | {"participants": list(told["participants"])}
-    return event | {"time": _time(told["time"], passage)}
+    event = {slot: told[slot] or None for slot in SLOTS}
+    return event | {"participants": told["participants"], "time": _time(told["time"], passage)}
 
 
 def _fact(told: Raw, passage: Passage) -> dict[str, Any]:
