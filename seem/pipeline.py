@@ -136,8 +136,12 @@ class Pipeline:
             present = [x for x in extractions if _waits(state, x.passage_id, words[x.passage_id])]
             return integrate(state, present, self.parts.encoder, judge, candidates=self.parts.config.judge.candidates)
 
-        if extractions:
-            self.states.commit(memory, batch)
+        try:
+            if extractions:
+                self.states.commit(memory, batch)
+        except ModelError as error:
+            # The judge or the encoder failed: nothing was written, and the passages wait without losing an attempt.
+            return {x.passage_id: str(error) for x in extractions}
         return {}
 
     def retry(self, memory: str | None = None, limit: int = 1000) -> dict[str, str]:
