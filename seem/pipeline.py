@@ -23,6 +23,7 @@ from seem.models.protocols import Extractor, Judge
 from seem.read.context import serialize
 from seem.read.expand import expand
 from seem.read.fusion import fuse_ranks, ranked
+from seem.read.nearby import lend
 from seem.read.route import route
 from seem.read.seed import seed
 from seem.read.spread import spread
@@ -207,6 +208,7 @@ class Pipeline:
                     allowed=allowed,
                 )
                 scores = fuse_ranks(lists, options.weights)
+            scores = lend(scores, state, allowed=allowed)
             hits = ranked(scores)
             chosen = hits[: options.top_k]
             if options.frames and arm in ("always", "expand"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -93,6 +93,20 @@ class State:
         """Give the passages that came directly before one, the nearest last."""
         at = bisect_left(self.order, (passage.position, passage.id), key=lambda i: (self.passages[i].position, i))
         return [self.passages[i] for i in self.order[max(0, at - count) : at]]
+
+    def beside(self, passage_id: str, allowed: Collection[str] | None = None) -> list[str]:
+        """Give the passages directly before and after one in its session, of those that may be read."""
+        passage = self.passages[passage_id]
+        at = bisect_left(self.order, (passage.position, passage.id), key=lambda i: (self.passages[i].position, i))
+        found = []
+        for step in (-1, 1):
+            n = at + step
+            while 0 <= n < len(self.order) and self.passages[self.order[n]].session == passage.session:
+                if allowed is None or self.order[n] in allowed:
+                    found.append(self.order[n])
+                    break
+                n += step
+        return found
 
     def speakers(self, session: str | None = None) -> list[str]:
         """Name who spoke, the most recent first."""

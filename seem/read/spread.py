@@ -15,7 +15,8 @@ from seem.state import State
 
 SEED_FACTS = 10
 SEED_PASSAGES = 30
-PASSAGE_WEIGHT = 0.5
+# Small beside the facts' entities, else the walk only repeats the ranking that it started from.
+PASSAGE_WEIGHT = 0.03
 
 
 def spread(
