@@ -13,12 +13,14 @@ from seem.state import State
 
 LENDERS = 20
 SHARE = 0.1
+BELOW = 0.999
 
 
 def lend(scores: Mapping[str, float], state: State, *, allowed: Collection[str] | None = None) -> dict[str, float]:
-    """Give the scores with what the best passages lend to their neighbours."""
+    """Give the scores with what the best passages lend to their neighbours; a borrower never overtakes its lender."""
     lent = dict(scores)
     for passage in ranked(scores)[:LENDERS]:
         for neighbour in state.beside(passage, allowed):
-            lent[neighbour] = lent.get(neighbour, 0.0) + SHARE * scores[passage]
+            own = scores.get(neighbour, 0.0)
+            lent[neighbour] = max(lent.get(neighbour, 0.0), min(own + SHARE * scores[passage], BELOW * scores[passage]))
     return lent
