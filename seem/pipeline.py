@@ -215,7 +215,8 @@ class Pipeline:
                 chosen = expand(
                     hits, scores, state, budget=options.top_k, hold=(options.top_k + 1) // 2, allowed=allowed
                 )
-            chosen = [p for p in chosen if scores.get(p, 0.0) >= options.threshold]
+            # Rounded as scores are shown, so that a threshold taken from a result keeps that result.
+            chosen = [p for p in chosen if round(scores.get(p, 0.0), 6) >= options.threshold]
             return self._context(state, question, chosen, scores, lists, options, arm, allowed)
 
     def _context(
