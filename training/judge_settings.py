@@ -8,10 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import yaml
-
-from seem.errors import ConfigError
-from training.settings import Lora, problems
+from training.settings import Lora, read_settings
 
 
 @dataclass(frozen=True)
@@ -41,15 +38,5 @@ class JudgeSettings:
 
 
 def load_judge_settings(path: Path) -> JudgeSettings:
-    """Read a run's configuration; every unknown or wrongly typed key is named."""
-    try:
-        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError) as error:
-        raise ConfigError(f"{path} cannot be read as YAML: {error}") from error
-    if not isinstance(raw, dict):
-        raise ConfigError(f"{path} must hold a mapping of settings")
-    lora = raw.pop("lora", {}) or {}
-    told = problems(raw, JudgeSettings) + ["lora." + p for p in problems(lora, Lora)]
-    if told:
-        raise ConfigError(f"{path}: {'; '.join(told)}")
-    return JudgeSettings(**raw, lora=Lora(**lora))
+    """Read a run of ``training.judge``."""
+    return read_settings(path, JudgeSettings)

@@ -8,11 +8,13 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 
 from seem.errors import ConfigError
+
+Run = TypeVar("Run")
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,12 @@ class Settings:
 
 
 def load_settings(path: Path) -> Settings:
-    """Read a run's configuration; every unknown or wrongly typed key is named."""
+    """Read a run of ``training.sft``."""
+    return read_settings(path, Settings)
+
+
+def read_settings(path: Path, kind: type[Run]) -> Run:
+    """Read a run's configuration, its LoRA section included; every unknown or wrongly typed key is named."""
     try:
         raw = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, yaml.YAMLError) as error:
@@ -61,10 +68,11 @@ def load_settings(path: Path) -> Settings:
     if not isinstance(raw, dict):
         raise ConfigError(f"{path} must hold a mapping of settings")
     lora = raw.pop("lora", {}) or {}
-    told = problems(raw, Settings) + ["lora." + p for p in problems(lora, Lora)]
+    told = problems(raw, kind) + ["lora." + p for p in problems(lora, Lora)]
     if told:
         raise ConfigError(f"{path}: {'; '.join(told)}")
-    return Settings(**raw, lora=Lora(**lora))
+    raw["lora"] = Lora(**lora)
+    return kind(**raw)
 
 
 def problems(raw: dict[str, Any], kind: type) -> list[str]:
