@@ -42,10 +42,12 @@ class Source:
     problems: Sequence[Problem]
 
 
-def read(format: str, path: Path, *, zone: str, limit: int | None) -> Source:
+def read(format: str, path: Path, *, zone: str | None, limit: int | None) -> Source:
     """Read a file; raise InputError where it holds nothing to remember."""
     problems: list[Problem] = []
-    drafts = list(itertools.islice(sources.read(format, path, problems, zone=_zone(zone)), limit))
+    drafts = list(
+        itertools.islice(sources.read(format, path, problems, zone=None if zone is None else _zone(zone)), limit)
+    )
     if not drafts:
         why = f": line {problems[0].line}: {problems[0].why}" if problems else ""
         raise InputError(f"the file {str(path)!r} holds nothing to remember{why}")

@@ -24,6 +24,7 @@ from seem.cli.app import SHARED, app, opened
 from seem.cli.options import Options, hoist
 from seem.cli.output import INTERRUPTED, Run, code_of, err, out, reason
 from seem.errors import InputError, ModelError, SeemError
+from seem.sources import FORMATS
 
 __all__ = ["app", "main", "upkeep"]
 
@@ -93,11 +94,13 @@ def add(
 @app.command("import", epilog=SHARED)
 def import_(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="The file to read.")],
-    format: Annotated[str, typer.Option("-f", "--format", help="chat, locomo, longmemeval or jsonl.")],
+    file: Annotated[Path, typer.Argument(help="The file to read, or the folder or zip of an export.")],
+    format: Annotated[str, typer.Option("-f", "--format", help=f"One of {', '.join(FORMATS)}.")],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Tell what it would cost; write nothing.")] = False,
     limit: Annotated[int | None, typer.Option(min=1, help="The first passages only.")] = None,
-    zone: Annotated[str, typer.Option(help="The time zone of times without one.")] = "UTC",
+    zone: Annotated[
+        str | None, typer.Option(help="The time zone of times without one; UTC, but whatsapp demands it.")
+    ] = None,
     rate: Annotated[
         float, typer.Option(min=0.001, help="Passages a second, for the estimate.")
     ] = importing.PASSAGES_A_SECOND,

@@ -25,29 +25,34 @@ class Parsed:
 
 
 def write(events: Sequence[Event], facts: Sequence[Fact]) -> str:
-    """Write an extraction in the line format; the inverse of ``parse``."""
+    """Write an extraction in the line format; the inverse of ``parse``, but for separators inside words, which become spaces."""
     if not events and not facts:
         return NONE
     return "".join(_event_line(e) for e in events) + "".join(_fact_line(f) for f in facts)
 
 
 def _event_line(event: Event) -> str:
-    fields = ["E " + "; ".join(event.participants), " " + event.action]
+    fields = ["E " + "; ".join(_kept(who).replace(";", ",") for who in event.participants), " " + _kept(event.action)]
     values = {
         "when": event.time.text if event.time else None,
         "where": event.location,
         "why": event.causality,
         "how": event.manner,
     }
-    fields += [f"{tag} {value}" for tag, value in values.items() if value]
+    fields += [f"{tag} {_kept(value)}" for tag, value in values.items() if value]
     return "|".join(fields) + "\n"
 
 
 def _fact_line(fact: Fact) -> str:
-    fields = ["F " + fact.subject, " " + fact.relation, " " + fact.object]
+    fields = ["F " + _kept(fact.subject), " " + _kept(fact.relation), " " + _kept(fact.object)]
     if fact.time:
-        fields.append("when " + fact.time.text)
+        fields.append("when " + _kept(fact.time.text))
     return "|".join(fields) + "\n"
+
+
+def _kept(words: str) -> str:
+    """Give words that cannot end their field or line: what is data must not turn into a line of its own."""
+    return words.replace("\n", " ").replace("|", " ")
 
 
 def parse(text: str, *, whole: bool = True) -> Parsed:

@@ -1,7 +1,8 @@
 """Messages as chat programs have them: role and content, and where given name, timestamp, id, session.
 
 Takes a sentence, one message, a list of messages, or the path of a JSON file that holds one of these (or an object with
-``messages``). A system prompt is stored, but nothing is extracted from it. Knows nothing about storage.
+``messages``). A system prompt is stored, but nothing is extracted from it; a tool call is a message of its own. Knows
+nothing about storage.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 from seem.errors import InputError
 from seem.sources.drafts import Defaults, Problem, parse_time, to_drafts
 from seem.sources.files import read_json
+from seem.sources.tools import expand
 from seem.store.batch import Draft
 
 Messages = str | Mapping[str, Any] | Sequence[Mapping[str, Any] | str]
@@ -49,7 +51,7 @@ def read(
         extra |= {"zone_assumed": True} if assumed else {}
     defaults = Defaults(zone, session, time, tuple(readers), extra, infer)
     whole = ({"role": "user", "content": message} if isinstance(message, str) else message for message in messages)
-    return to_drafts(enumerate(whole, 1), problems, defaults)
+    return to_drafts(expand(enumerate(whole, 1), problems), problems, defaults)
 
 
 def _unwrap(told: Any) -> Any:

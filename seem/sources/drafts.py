@@ -59,13 +59,14 @@ def to_drafts(
     for line, message in messages:
         try:
             draft = _draft(message, defaults, seen)
-        except ValueError as error:
-            problems.append(Problem(line, str(error)))
+        except (ValueError, RecursionError) as error:
+            deep = isinstance(error, RecursionError)
+            problems.append(Problem(line, "the message is nested too deeply" if deep else str(error)))
             continue
         if said.setdefault(draft.key, (draft.speaker, draft.text)) == (draft.speaker, draft.text):
             yield draft
         else:
-            problems.append(Problem(line, f"the id {_shown(draft.key)} was given before, to another text"))
+            problems.append(Problem(line, f"the id {shown(draft.key)} was given before, to another text"))
 
 
 def parse_time(value: Any, zone: tzinfo) -> tuple[datetime, bool]:
@@ -78,17 +79,31 @@ def parse_time(value: Any, zone: tzinfo) -> tuple[datetime, bool]:
     try:
         if isinstance(value, int | float) and not isinstance(value, bool):
             seconds = value / 1000 if abs(value) >= _MILLISECONDS_FROM else value
-            return datetime.fromtimestamp(seconds, UTC), False
+            value = datetime.fromtimestamp(seconds, UTC)
         time = datetime.fromisoformat(value.strip()) if isinstance(value, str) else value
     except (ValueError, OverflowError, OSError) as error:
-        raise ValueError(f"time {_shown(value)} is neither ISO 8601 nor unix seconds or milliseconds") from error
+        raise ValueError(f"time {shown(value)} is neither ISO 8601 nor unix seconds or milliseconds") from error
     if not isinstance(time, datetime):
-        raise ValueError(f"time {_shown(value)} is neither ISO 8601 nor unix seconds or milliseconds")
+        raise ValueError(f"time {shown(value)} is neither ISO 8601 nor unix seconds or milliseconds")
     assumed = time.utcoffset() is None
     time = time.replace(tzinfo=zone) if assumed else time
     if not 1 < time.year < 9999:
-        raise ValueError(f"time {_shown(value)} lies outside the calendar")
+        raise ValueError(f"time {shown(value)} lies outside the calendar")
     return time, assumed
+
+
+def shown(value: Any) -> str:
+    """Give a value as a Problem shows it, on one line and short."""
+    told = "a list" if isinstance(value, list) else "an object" if isinstance(value, dict) else repr(value)
+    return told if len(told) <= 60 else f"{told[:57]}…"
+
+
+def worded_key(own: str, text: str) -> str:
+    """Give the key of a message that its program may edit: its id there and a hash of the words.
+
+    The same words again are the same passage; edited ones are a new passage beside the old.
+    """
+    return f"{own}/{hashlib.sha256(storable(text).encode()).hexdigest()[:12]}"
 
 
 def storable(value: Any) -> Any:
@@ -104,7 +119,7 @@ def storable(value: Any) -> Any:
 
 def _draft(message: Any, defaults: Defaults, seen: Counter[str]) -> Draft:
     if not isinstance(message, Mapping):
-        raise ValueError(f"a message is an object with a text, this is {_shown(message)}")
+        raise ValueError(f"a message is an object with a text, this is {shown(message)}")
     role = _word(message, ("role",))
     text, left_out = _text(message)
     metadata = {**defaults.metadata, **_metadata(message)} | ({"role": role} if role else {})
@@ -125,7 +140,7 @@ def _draft(message: Any, defaults: Defaults, seen: Counter[str]) -> Draft:
         image=image,
         readers=_readers(message) or defaults.readers,
         metadata=storable(metadata),
-        infer=defaults.infer and role not in NOT_CONVERSATION,
+        infer=defaults.infer and message.get("infer") is not False and role not in NOT_CONVERSATION,
     )
 
 
@@ -140,7 +155,7 @@ def _text(message: Mapping[str, Any]) -> tuple[str, int]:
         words = [part["text"] for part in told if isinstance(part, Mapping) and isinstance(part.get("text"), str)]
         told, left_out = "\n".join(words), len(told) - len(words)
     if told is not None and not isinstance(told, str):
-        raise ValueError(f"the text must be a string, this is {_shown(told)}")
+        raise ValueError(f"the text must be a string, this is {shown(told)}")
     if not told or not told.strip():
         raise ValueError("the text is empty")
     return storable(told), left_out
@@ -152,7 +167,7 @@ def _word(message: Mapping[str, Any], names: tuple[str, ...]) -> str:
     if told is None:
         return ""
     if isinstance(told, bool) or not isinstance(told, str | int):
-        raise ValueError(f"{names[0]} must be a string, this is {_shown(told)}")
+        raise ValueError(f"{names[0]} must be a string, this is {shown(told)}")
     return str(storable(str(told)))
 
 
@@ -162,14 +177,14 @@ def _readers(message: Mapping[str, Any]) -> tuple[str, ...]:
     if told is None:
         return ()
     if not isinstance(told, list | tuple) or not told or not all(isinstance(reader, str) and reader for reader in told):
-        raise ValueError(f"readers must be a list of names, this is {_shown(told)}; leave it out for everyone")
+        raise ValueError(f"readers must be a list of names, this is {shown(told)}; leave it out for everyone")
     return tuple(storable(reader) for reader in told)
 
 
 def _metadata(message: Mapping[str, Any]) -> Mapping[str, Any]:
     told = message.get("metadata")
     if told is not None and not isinstance(told, Mapping):
-        raise ValueError(f"metadata must be an object, this is {_shown(told)}")
+        raise ValueError(f"metadata must be an object, this is {shown(told)}")
     return told or {}
 
 
@@ -177,8 +192,3 @@ def _content_key(seen: Counter[str], session: str, speaker: str, time: datetime 
     content = json.dumps([session, speaker, time.astimezone(UTC).isoformat() if time else None, text, image])
     seen[content] += 1
     return hashlib.sha256(f"{seen[content]} {content}".encode()).hexdigest()
-
-
-def _shown(value: Any) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 60 else f"{shown[:57]}…"

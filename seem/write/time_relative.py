@@ -74,10 +74,10 @@ def ago(match: Match, anchor: Anchor) -> Found | None:
 
 
 def ahead(match: Match, anchor: Anchor) -> Found | None:
-    """«in two weeks»; nothing where the clause tells of the past."""
-    if anchor.looks_back:
-        return None
+    """«in two weeks»; nothing where the clause tells of the past, though minutes stay within the day that it leans to."""
     unit = UNITS[match["unit"]]
+    if anchor.tense == "past" or (anchor.looks_back and unit != "hour"):
+        return None
     if unit == "hour" and anchor.now:
         return day_of((anchor.now + _hours(match)).date())
     return shifted(anchor, unit, _amount(match))
@@ -114,6 +114,11 @@ def stepped_unit(match: Match, anchor: Anchor) -> Found | None:
         return day_of(found.lo + WEEKDAYS.index(weekday) * ONE_DAY) if found and weekday else found
     sunday = week_of(anchor.today).hi + 7 * step * ONE_DAY
     return Found(sunday - ONE_DAY, sunday)
+
+
+def agreed_weekday(match: Match, anchor: Anchor) -> Found | None:
+    """«Saturday then»: a day that two agree on lies ahead."""
+    return day_of(weekday_from(anchor.today, match["wd"], 1))
 
 
 def weekend(match: Match, anchor: Anchor) -> Found | None:

@@ -15,6 +15,7 @@ from seem.write.time_holidays import HOLIDAYS, holiday
 from seem.write.time_relative import (
     DAY_OFFSETS,
     ago,
+    agreed_weekday,
     ahead,
     bare_weekday,
     before_last,
@@ -92,6 +93,7 @@ RULES: tuple[Rule, ...] = (
     ),
     _rule(rf"(?:{_STEPS} )?(?:(?:early|mid|late)[- ])?\b(?P<season>{'|'.join(SEASONS)})\b{_YEAR}", season, False),
     _rule(rf"^(?:with)?in {_N} {_UNIT}", ahead),
+    _rule(rf"^(?:on )?{_WD} then\b", agreed_weekday),
     _rule(rf"^(?!an? |on an? |one )(?:.*\b)?{_WD}", bare_weekday),
     _rule(r"\bthe weekend\b|^weekend$|^at weekend$", weekend),
     _rule(rf"(?:the )?(?:early |mid[- ]|late )?(?:((?:1[4-9]|20)\d0|[1-9]0)'?s|({_DECADES}))\b", decade, False),

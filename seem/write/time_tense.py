@@ -48,6 +48,15 @@ _PRONOUNS = frozenset(listed("i we they he she you"))
 _AUXILIARY = frozenset(listed("have has i've we've they've he's she's haven't hasn't never also just"))
 _UNREAL = frozenset(listed("should could would might must"))
 _PREPOSITIONS = frozenset(listed("on in at from for until till by around"))
+# Somebody is back, off or out at the time that follows.
+_ADVERBS = frozenset(listed("back off away home here there out over done open closed free"))
+# What they are told or agree to do lies ahead of the telling: «dared me to enter the show on 24 August».
+_COMMANDS = frozenset(listed(
+    """
+    dared asked told invited persuaded convinced forced challenged ordered promised agreed decided wants offered
+    allowed got
+    """
+))  # fmt: skip
 _NO_INFINITIVE = frozenset(listed("the a an my your his her its our their me you him us them this that these those"))
 _TOKEN = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)?|[,;:–—()|]|\d+")
 _SENTENCE_END = re.compile(r"[.!?…]+(?=\s|$)|\n+")
@@ -61,8 +70,8 @@ _MOVED_TO = re.compile(
     r"\b(?:moved?|changed?|postponed|pushed|shifted|delayed)\b[^.!?]{0,40}?\bto\b(?: the)? ?\w{0,3}$", re.IGNORECASE
 )
 _REACH = 400
-# A verb this near, and no sign of the other tense, leaves no doubt.
-_CERTAIN = 0.45
+# A verb no more than four words away, and no sign of the other tense, leaves no doubt.
+_CERTAIN = 0.44
 # Cues weaker than this stand too far off; the sentences around tell more.
 _FAINT = 0.12
 # A deadline is still to come unless a past verb stands nearer than this.
@@ -94,7 +103,12 @@ def _cue(tokens: list[str], index: int) -> tuple[bool, float] | None:
         return True, 0.6
     if low in ("has", "have") and after and not _finite_past(after):
         return True, 0.6
-    return _present_cue(low, before, after, at_end=index + 1 + (after in _PREPOSITIONS) >= len(tokens))
+    if low == "to" and after and after not in _NO_INFINITIVE:
+        if any(token.lower() in _COMMANDS for token in tokens[max(0, index - 3) : index]):
+            return True, 0.9
+    rest = [token.lower() for token in tokens[index + 1 : index + 4]]
+    rest = rest[1:] if rest and rest[0] in _ADVERBS else rest
+    return _present_cue(low, before, after, at_end=not rest or (len(rest) == 1 and rest[0] in _PREPOSITIONS))
 
 
 def _present_cue(low: str, before: str, after: str, *, at_end: bool) -> tuple[bool, float] | None:

@@ -38,6 +38,9 @@ _EARLY_DATE = re.compile(r"\b(?:from|since) (?:now|today)\b")
 _NOW = re.compile(
     r"^(?:now|for now|at the moment|right now|currently|from now on|these days|nowadays|as of now|until now)$"
 )
+# What is so at the moment of the words, unless they tell a story.
+_AT_ONCE = re.compile(r"^(?:at once|immediately|straight away|right away|yet|not yet)$")
+_STILL = re.compile(r"^still$")
 _FOR_NOW = re.compile(r"\b(?:for )?(?P<n>\d{1,4}|an?) (?P<unit>day|week|month|year)s? now$")
 # «115 days» and «day 119» count what still goes on; fewer days than these are mostly a plain duration.
 _DAY_COUNT = re.compile(r"^(?:([2-9]\d|\d{3,4}) days(?: without)?|(?:today is )?day ([2-9]|\d{2,4}))$")
@@ -85,6 +88,10 @@ def _interval(words: str, anchor: Anchor) -> Pair:
         if _NOW.search(words):
             today = anchor.today.isoformat()
             return (None, today) if words.startswith("until") else (today, None)
+        if _AT_ONCE.search(words) and anchor.tense != "past":
+            return anchor.today.isoformat(), anchor.today.isoformat()
+        if _STILL.search(words) and anchor.tense != "past":
+            return anchor.today.isoformat(), None
         if match := _FOR_NOW.search(words):
             found = first(f"{match['n']} {match['unit']}s ago", anchor)
             return (found.start, None) if found else (None, None)

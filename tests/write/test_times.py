@@ -7,7 +7,7 @@ import time
 from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from seem.types import TimeSpan
@@ -15,7 +15,7 @@ from seem.write.times import describe, find_times, overlap, resolve
 from training.times_report import CORPUS, cases, report
 
 WEDNESDAY = datetime(2022, 7, 13, 9, 0, tzinfo=UTC)
-# Measured 0.875 on train and dev; the rest hangs on other turns or on labels that differ for the same words.
+# Measured 0.877 on train and dev; the rest hangs on other turns or on labels that differ for the same words.
 FLOOR = 0.87
 SPLIT = CORPUS.parent / "split.json"
 # What stands before and after the words decides the tense.
@@ -47,7 +47,8 @@ def test_the_corpus_is_read_exactly() -> None:
 # ---- the bug list --------------------------------------------------------------------------------------------------
 
 
-def test_o09_relative_words_need_an_anchor() -> None:
+def test_relative_words_are_counted_from_the_passage() -> None:
+    """O-09: the day of the words decides, never the clock of the machine."""
     said = datetime(2021, 11, 9, 18, 20, tzinfo=timezone(timedelta(hours=1)))
     assert point("yesterday", said) == "2021-11-08"
     assert interval("this weekend", said) == ("2021-11-13", "2021-11-14")
@@ -59,16 +60,19 @@ def test_o09_relative_words_need_an_anchor() -> None:
      "at Christmas", "on Saturday", "tonight", "since March", "until June", "10:30", "last summer", "in three days",
      "from Monday to Friday", "the end of the month", "3 May"],
 )  # fmt: skip
-def test_o09_without_an_anchor_nothing_is_invented(words: str) -> None:
+def test_without_an_anchor_nothing_is_invented(words: str) -> None:
+    """O-09: without a time the words are kept and no date is made up."""
     assert interval(words, None) == (None, None)
 
 
-def test_o09_absolute_dates_need_no_anchor() -> None:
+def test_absolute_dates_need_no_anchor() -> None:
+    """O-09: what names its own year is a date without an anchor."""
     assert point("on 3 May 2021", None) == "2021-05-03"
     assert point("in 2019", None) == "2019"
 
 
-def test_o10_weekdays() -> None:
+def test_last_and_next_weekdays_lie_behind_and_ahead() -> None:
+    """O-10: «last Friday» never lands in the future."""
     assert point("last Friday") == "2022-07-08"
     assert point("next Monday") == "2022-07-18"
     start, end = interval("two weeks ago")
@@ -78,7 +82,8 @@ def test_o10_weekdays() -> None:
     assert point("last Wednesday") == "2022-07-06"
 
 
-def test_o11_today_is_the_local_day() -> None:
+def test_today_is_the_local_day() -> None:
+    """O-11: the day in the offset of the passage, not in UTC; a time without one raises nothing."""
     assert point("today", datetime(2024, 3, 15, 23, 40, tzinfo=timezone(-timedelta(hours=7)))) == "2024-03-15"
     assert point("Today", datetime(2024, 5, 1, 2, 0, tzinfo=timezone(timedelta(hours=5)))) == "2024-05-01"
     assert point("today", datetime(2024, 5, 2, 9, 0)) == "2024-05-02"
@@ -187,6 +192,16 @@ def test_total_and_ordered(text: str, said: datetime | None, around: str) -> Non
     assert all(0 <= start < end <= len(text) for start, end in find_times(text))
 
 
+@settings(max_examples=150, deadline=None)
+@given(st.one_of(PHRASES, st.text(max_size=60)), st.text(max_size=60), st.text(max_size=60), MOMENTS)
+@example("the next day", "on 31 December 9999 ", ".", datetime(9999, 12, 31, tzinfo=UTC))
+@example("two weeks later", "on 1 January 0001 ", "", datetime(1, 1, 1, tzinfo=UTC))
+def test_any_turn_around_the_words_is_read(text: str, before: str, after: str, said: datetime | None) -> None:
+    span = resolve(text, said, context=f"{before} {text} {after}")
+    assert span.text == text
+    assert overlap(span, span) in (True, None) and isinstance(describe(span), str)
+
+
 PAST = st.sampled_from(
     ["last Friday", "last week", "last weekend", "last month", "last May", "last summer", "last Christmas", "yesterday",
      "two weeks ago", "a month ago", "three days ago", "last night", "the week before last", "last Easter",
@@ -272,6 +287,12 @@ def test_find_times(sentence: str, found: list[str]) -> None:
         ("He should have flown home on 12 June.", "on 12 June", "2022-06-12"),
         ("The exam is in May.", "in May", "2023-05"),
         ("We moved it to Friday.", "to Friday", "2022-07-15"),
+        ("Stavros is back on Thursday, sunburned.", "on Thursday", "2022-07-14"),
+        ("My daughter dared me to enter the village show on 24 August.", "on 24 August", "2022-08-24"),
+        ("Our search falls out of support in January.", "in January", "2023-01"),
+        ("Saturday then, at ten.", "Saturday then", "2022-07-16"),
+        ("The sync was running, retrying in 15 minutes.", "in 15 minutes", "2022-07-13"),
+        ("I still can't spell it.", "still", "2022-07-13"),
         ("The last backup: June.", "June", "2022-06"),
         ("Kick-off: Monday 18 July.", "Monday 18 July", "2022-07-18"),
         ("Monday the 4th. Clean since.", "Monday the 4th", "2022-07-04"),
