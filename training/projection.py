@@ -22,7 +22,7 @@ from seem.write.polarity import is_negated
 MAX_SPAN = 16
 KEEP = 0.5
 KEEP_NOUN = 0.4
-KEEP_ACTION = 0.45
+KEEP_ACTION = 0.35
 # A word of the turn itself is preferred to one of its surroundings unless that is clearly closer to the label.
 ELSEWHERE = 0.12
 ELSEWHERE_ACTION = 0.3

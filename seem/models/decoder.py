@@ -7,7 +7,7 @@ one. A batch gives each row the text that it gets alone, up to rounding. Knows n
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -42,7 +42,7 @@ class Generated:
 
     ``finished`` is false where the token limit cut it off; ``logprob`` is the mean over its tokens; ``forced`` counts
     the steps at which the grammar forbade the model's own choice. ``first_margin``: the first biased token's logit, before its bias, above
-    the best other one that was allowed; 0 where no bias was asked for.
+    the best other one that was allowed; 0 where no bias was asked for. ``prompt_tokens`` is the length of the prompt.
     """
 
     text: str
@@ -51,6 +51,7 @@ class Generated:
     tokens: int
     forced: int
     first_margin: float = 0.0
+    prompt_tokens: int = 0
 
 
 class Decoder:
@@ -70,27 +71,54 @@ class Decoder:
         self.device = pick_device(device)
         self.batch_size = batch_size
         self.tokenizer: Any = AutoTokenizer.from_pretrained(self.base.folder)
+        # In bfloat16 what a row gets depends on the rows beside it: a bulk import would differ from single adds. On a CPU the speed must be asked for.
+        wanted = "float32" if dtype == "auto" and self.device == "cpu" and quantize == "none" else dtype
         base: Any = AutoModelForCausalLM.from_pretrained(
-            self.base.folder, dtype=pick_dtype(self.device, dtype), **quantization(quantize)
+            self.base.folder, dtype=pick_dtype(self.device, wanted), **quantization(quantize, self.device)
         )
         self._model: Any = base.to(self.device) if quantize == "none" else base
         self._model.eval()
-        self._mergeable = quantize == "none" and self._model.dtype == torch.float32
+        exact = self._model.dtype == torch.float32
+        self._mergeable = quantize == "none" and (exact or self.device == "cpu")
+        self._pristine: dict[str, torch.Tensor] | None = None if exact else {}
         self._active: str | None = None
         self._manifests: dict[str, Manifest] = {}
+        self._released: list[str] = []
         self._grammar_tokenizer: Any = None
+        # Told what came out of each call, so that a server can count tokens.
+        self.observe: Callable[[Sequence[Generated]], None] | None = None
         self._lock = threading.RLock()
 
-    def load(self, adapter: str, *, task: str) -> Manifest:
-        """Load an adapter (a shipped name or a folder) for a task, once; raise ModelError where it does not fit."""
+    def load(self, adapter: str, *, task: str, slot: str = "") -> Manifest:
+        """Load an adapter (a shipped name or a folder) for a task, once; raise ModelError where it does not fit.
+
+        With ``slot`` it stands under that name beside the one in use for the task, until ``release``.
+        """
+        place = slot or task
         with self._lock:
-            if task in self._manifests:
-                return self._manifests[task]
-            folder = find_adapter(adapter)
+            self._clear()
+            if place in self._manifests:
+                return self._manifests[place]
+            # Resolved once: where it is a link that is switched meanwhile, manifest and weights still belong together.
+            folder = find_adapter(adapter).resolve()
             manifest = check_fit(folder, task=task, base=self.base, tokenizer_folder=self.base.folder)
-            self._attach(folder, task)
-            self._manifests[task] = manifest
+            self._attach(folder, place)
+            self._manifests[place] = manifest
             return manifest
+
+    def release(self, slot: str) -> None:
+        """Let go of the adapter in a slot before the next load or generation; may be called from anywhere."""
+        self._released.append(slot)
+
+    def _clear(self) -> None:
+        while self._released:
+            place = self._released.pop()
+            if self._manifests.pop(place, None):
+                self._activate(None)
+                # peft complains of an active adapter that goes.
+                for other in list(self._manifests)[:1]:
+                    self._model.set_adapter(other)
+                self._model.delete_adapter(place)
 
     def _attach(self, folder: Path, task: str) -> None:
         self._activate(None)
@@ -112,6 +140,7 @@ class Decoder:
         order = sorted(range(len(requests)), key=lambda i: len(prompts[i]))
         results: dict[int, Generated] = {}
         with self._lock, torch.inference_mode():
+            self._clear()
             if task is not None and task not in self._manifests:
                 raise ModelError(f"no adapter is loaded for task {task!r}; call load() first")
             self._activate(task)
@@ -119,7 +148,10 @@ class Decoder:
                 rows = order[start : start + self.batch_size]
                 batch = _Batch(self, [requests[i] for i in rows], [prompts[i] for i in rows], max_tokens)
                 results.update(zip(rows, batch.run(bare=task is None), strict=True))
-        return [results[i] for i in range(len(requests))]
+        made = [results[i] for i in range(len(requests))]
+        if self.observe is not None:
+            self.observe(made)
+        return made
 
     def _activate(self, task: str | None) -> None:
         """Make one adapter (or none) the active one."""
@@ -127,13 +159,22 @@ class Decoder:
             return
         if self._mergeable and self._active is not None:
             self._model.unmerge_adapter()
+            for name, weight in self._base_weights().items() if self._pristine else ():
+                weight.data.copy_(self._pristine[name])
         if task is not None:
             self._model.set_adapter(task)
-            # Folding the update into the weights spares two small products a layer. Only in float32, where taking it out again is exact to the last
-            # bits; lower precisions and quantised weights keep it apart.
+            # Folding the update into the weights spares two small products a layer. Taking it out again is exact to the last bits in float32 alone: a
+            # CPU's bfloat16 weights are put back from a copy, a GPU's and quantised ones keep the update apart.
             if self._mergeable:
+                if self._pristine is not None:
+                    for name, weight in self._base_weights().items():
+                        self._pristine.setdefault(name, weight.detach().clone())
                 self._model.merge_adapter([task])
         self._active = task
+
+    def _base_weights(self) -> dict[str, torch.nn.Parameter]:
+        """Give the weights that updates are folded into, by name."""
+        return {n: p for n, p in self._model.named_parameters() if n.endswith("base_layer.weight")}
 
     def grammar_matcher(self, grammar: str) -> Any:
         """Compile a grammar for this tokenizer."""
@@ -163,6 +204,8 @@ class _Batch:
         self.prompts = prompts
         self.max_tokens = max_tokens
         self.eos = int(decoder.tokenizer.eos_token_id)
+        # Some bases (Qwen3) pad their vocabulary to a round number: what lies beyond the tokenizer's is no token.
+        self.vocabulary = len(decoder.tokenizer)
         self.matchers = [decoder.grammar_matcher(r.grammar) if r.grammar else None for r in requests]
         self.biases = [
             {
@@ -185,9 +228,9 @@ class _Batch:
             self._decode()
         text = self.decoder.tokenizer.decode
         return [
-            Generated(text(t, skip_special_tokens=True), done, lp / max(1, len(t)), len(t), forced, margin)
-            for t, done, lp, forced, margin in zip(
-                self.tokens, self.finished, self.logprob, self.forced, self.margin, strict=True
+            Generated(text(t, skip_special_tokens=True), done, lp / max(1, len(t)), len(t), forced, margin, len(prompt))
+            for t, done, lp, forced, margin, prompt in zip(
+                self.tokens, self.finished, self.logprob, self.forced, self.margin, self.prompts, strict=True
             )
         ]
 
@@ -208,7 +251,7 @@ class _Batch:
                 use_cache=True,
                 logits_to_keep=1,
             )
-            logits = out.logits[:, -1].float().cpu().numpy()
+            logits = out.logits[:, -1, : self.vocabulary].float().cpu().numpy()
             chosen = [self._choose(row, logits[n], step) for n, row in enumerate(active)]
             keep = [n for n, row in enumerate(active) if not self.finished[row]]
             if not keep:
@@ -250,7 +293,7 @@ class _Batch:
     def _allowed(self, matcher: Any) -> npt.NDArray[np.bool_]:
         bits = np.frombuffer(matcher.compute_bitmask(), dtype=np.uint8)
         allowed = np.unpackbits(bits, bitorder="little").astype(np.bool_)
-        return allowed[: len(self.decoder.tokenizer)]
+        return allowed[: self.vocabulary]
 
 
 def _margin(logits: npt.NDArray[np.float32], token: int, allowed: npt.NDArray[np.bool_] | None) -> float:

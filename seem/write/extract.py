@@ -18,6 +18,7 @@ from seem.prompts.window import Window, clean_name, windows
 from seem.types import Extraction, Passage
 from seem.write.ground import Grounded, ground
 from seem.write.summary import compose
+from seem.write.tidy import tidy
 
 TASK = "extract"
 
@@ -71,7 +72,7 @@ class TunedExtractor:
         return pieces
 
     def _join(self, passage: Passage, pieces: Sequence[Piece]) -> Extraction:
-        events = tuple(dict.fromkeys(e for p in pieces for e in p.grounded.events))
+        events = tuple(dict.fromkeys(tidy(e) for p in pieces for e in p.grounded.events))
         facts = tuple(dict.fromkeys(f for p in pieces for f in p.grounded.facts))
         logprob = sum(p.output.logprob for p in pieces) / max(1, len(pieces))
         return Extraction(
