@@ -1,12 +1,15 @@
-"""The vector index: exact inner products over unit vectors, in FAISS, derived from the store.
+"""The vector index: inner products over unit vectors, in FAISS, derived from the store.
 
-Takes string ids and float32 rows, gives the nearest ids with their scores. Internal numbers are never handed out
-twice, so that a removed item cannot reappear under another's name. Safe for several threads. Knows nothing about
-texts or encoders.
+Takes string ids and float32 rows, gives the nearest ids with their scores. Exact up to a size where scanning everything
+is fast enough; beyond it rows lie in lists of which a search reads some, as many as find nearly all that an exact one
+finds on rows of this very index, else it stays exact. Searches among few rows, or for many, are exact at any size.
+Internal numbers are never handed out twice, so that a removed item cannot reappear under another's name. Safe for several
+threads. Knows nothing about texts or encoders.
 """
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -24,15 +27,24 @@ faiss.cvar.distance_compute_blas_threshold = 800
 # Scores are compared at this many decimals: the same vector may differ in its last bits by its place in the index.
 _DECIMALS = 6
 _GPU_MAX_K = 2048
+# Seen with training.benchmarks.scale: up to here one thread scans everything in some milliseconds.
+EXACT_UP_TO = 50_000
+# The share of the exact top that lists must find, and on how many stored rows that is tried.
+_RECALL, _TOP, _TRIED = 0.98, 20, 200
+# Rows that the lists are trained on, for each list: what FAISS asks for.
+_TRAINING = 39
+# Who wants more than this share of all rows, or must read more than this share of the lists, scans everything.
+_SHARE = 8
 
 Ranking = list[tuple[str, float]]
+_log = logging.getLogger(__name__)
 
 
 class VectorIndex:
     """String ids and their vectors of one dimension."""
 
-    def __init__(self, dimension: int, *, gpu: bool = False) -> None:
-        """Make an empty index; with ``gpu``, unrestricted searches run on the first GPU."""
+    def __init__(self, dimension: int, *, gpu: bool = False, exact_up_to: int = EXACT_UP_TO) -> None:
+        """Make an empty index; with ``gpu``, unrestricted searches run on the first GPU, exact at any size."""
         if dimension < 1:
             raise ConfigError(f"a vector index needs a dimension of at least 1, not {dimension}")
         if gpu and not faiss.get_num_gpus():
@@ -40,6 +52,9 @@ class VectorIndex:
         self.dimension = dimension
         # Any: the stubs of FAISS describe its C++ signatures, not what its Python wrappers accept.
         self._index: Any = faiss.IndexIDMap2(faiss.IndexFlatIP(dimension))
+        self._in_lists = False
+        self._exact_up_to = exact_up_to
+        self._arranged = 0
         self._numbers: dict[str, int] = {}
         self._names: dict[int, str] = {}
         self._next = 0
@@ -71,6 +86,7 @@ class VectorIndex:
                 self._numbers[item_id] = number
                 self._names[number] = item_id
             self._on_gpu = None
+            self._arrange()
 
     def remove(self, ids: Collection[str]) -> None:
         """Remove those ids that are present."""
@@ -112,8 +128,29 @@ class VectorIndex:
         for number in numbers:
             del self._names[number]
         if numbers:
-            self._index.remove_ids(np.array(numbers, dtype=np.int64))
+            gone = np.array(numbers, dtype=np.int64)
+            # Lists find their rows by number and take no other selector.
+            self._index.remove_ids(faiss.IDSelectorArray(gone) if self._in_lists else gone)
             self._on_gpu = None
+
+    def _arrange(self) -> None:
+        """Put the rows into lists once there are too many to scan, and anew whenever their number has doubled."""
+        if self._gpu is not None or len(self._numbers) <= max(self._exact_up_to, 2 * self._arranged):
+            return
+        self._arranged = len(self._numbers)
+        if self._in_lists:
+            numbers = np.fromiter(self._names, dtype=np.int64, count=len(self._names))
+            rows = self._index.reconstruct_batch(numbers)
+        else:
+            numbers = faiss.vector_to_array(self._index.id_map)
+            rows = self._index.index.reconstruct_n(0, len(numbers))
+        arranged = _lists(rows, numbers)
+        self._in_lists = arranged is not None
+        if arranged is None:
+            _log.warning("lists find too little of %d vectors: searches stay exact, and slower", len(numbers))
+            arranged = faiss.IndexIDMap2(faiss.IndexFlatIP(self.dimension))
+            arranged.add_with_ids(rows, numbers)
+        self._index = arranged
 
     def _allowed(self, allowed: Collection[str] | None) -> npt.NDArray[np.int64] | None:
         if allowed is None:
@@ -128,9 +165,11 @@ class VectorIndex:
         fetched = min(available, k + 8)
         rankings: list[Ranking] = [[] for _ in queries]
         open_rows = np.arange(len(queries))
+        whole = not self._in_lists or numbers is not None or fetched * _SHARE > available
         while len(open_rows):
-            scores, found = self._scan(queries[open_rows], fetched, numbers)
-            scores = scores.round(_DECIMALS)
+            scores, found = self._scan(queries[open_rows], fetched, numbers, whole)
+            # Lists that hold fewer than were asked for leave places empty.
+            scores = np.where(found < 0, -np.inf, scores).round(_DECIMALS)
             settled = (scores[:, k - 1] > scores[:, -1]) | (fetched == available)
             for row, row_scores, row_found in zip(
                 open_rows[settled].tolist(), scores[settled].tolist(), found[settled].tolist(), strict=True
@@ -139,14 +178,17 @@ class VectorIndex:
                 rankings[row] = sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:k]
             open_rows = open_rows[~settled]
             fetched = min(available, fetched * 4)
+            whole = True
         return rankings
 
     def _scan(
-        self, queries: npt.NDArray[np.float32], k: int, numbers: npt.NDArray[np.int64] | None
+        self, queries: npt.NDArray[np.float32], k: int, numbers: npt.NDArray[np.int64] | None, whole: bool
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]:
-        if numbers is not None:
-            parameters: Any = faiss.SearchParameters
-            scores, found = self._index.search(queries, k, params=parameters(sel=faiss.IDSelectorBatch(numbers)))
+        if numbers is not None or (self._in_lists and whole):
+            chosen = {} if numbers is None else {"sel": faiss.IDSelectorBatch(numbers)}
+            lists = {"nprobe": self._index.nlist} if self._in_lists else {}
+            parameters: Any = faiss.SearchParametersIVF if self._in_lists else faiss.SearchParameters
+            scores, found = self._index.search(queries, k, params=parameters(**chosen, **lists))
         elif self._gpu is not None and k <= _GPU_MAX_K:
             if self._on_gpu is None:
                 self._on_gpu = faiss.index_cpu_to_gpu(self._gpu, 0, self._index.index)
@@ -155,3 +197,26 @@ class VectorIndex:
         else:
             scores, found = self._index.search(queries, k)
         return scores, found
+
+
+def _lists(rows: npt.NDArray[np.float32], numbers: npt.NDArray[np.int64]) -> Any:
+    """Give the rows in lists, with as many of them read as find what an exact search finds; None where that is too many."""
+    count, dimension = rows.shape
+    number = max(1, min(int(4 * count**0.5), count // _TRAINING))
+    order = np.random.default_rng(0).permutation(count)
+    index: Any = faiss.IndexIVFFlat(faiss.IndexFlatIP(dimension), dimension, number, faiss.METRIC_INNER_PRODUCT)
+    index.train(rows[order[: _TRAINING * number]])
+    index.set_direct_map_type(faiss.DirectMap.Hashtable)
+    index.add_with_ids(rows, numbers)
+    tried = rows[order[:_TRIED]]
+    right = numbers[faiss.knn(tried, rows, min(_TOP, count), metric=faiss.METRIC_INNER_PRODUCT)[1]]
+    index.nprobe = 1
+    while _found(index.search(tried, right.shape[1])[1], right) < _RECALL:
+        if index.nprobe * _SHARE >= number:
+            return None
+        index.nprobe *= 2
+    return index
+
+
+def _found(found: npt.NDArray[np.int64], right: npt.NDArray[np.int64]) -> float:
+    return float(np.mean([np.isin(b, a).mean() for a, b in zip(found, right, strict=True)]))

@@ -140,3 +140,58 @@ def test_equals_a_plain_product(operations: list[tuple[str, set[int]]], allowed:
             right = sorted(scores, key=lambda item_id: (-round(scores[item_id], 5), item_id))[:k]
             assert [item_id for item_id, _ in found] == right
             assert [score for _, score in found] == pytest.approx([scores[i] for i in right], abs=1e-5)
+
+
+def clusters(count: int, seed: int = 0) -> Matrix:
+    rng = np.random.default_rng(seed)
+    rows = units(count // 40, 24, seed)[rng.integers(count // 40, size=count)]
+    rows += 0.05 * rng.standard_normal(rows.shape).astype(np.float32)
+    spread: Matrix = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return spread
+
+
+def test_beyond_a_size_rows_lie_in_lists_and_stay_right() -> None:
+    matrix = clusters(3000)
+    names = [f"i{number:04}" for number in range(3000)]
+    index, exact = VectorIndex(24, exact_up_to=1000), VectorIndex(24, exact_up_to=10**9)
+    for each in (index, exact):
+        each.add(names[:900], matrix[:900])
+        each.add(names[900:], matrix[900:])
+        # In place: some go, some get another's vector, one comes back.
+        each.remove(names[100:200])
+        each.add(names[200:300], matrix[700:800])
+        each.add(names[150:151], matrix[150:151])
+    assert index._in_lists and not exact._in_lists and len(index) == len(exact) == 2901
+    queries = clusters(3000)[::30]
+    found, right = index.search(queries, 20), exact.search(queries, 20)
+    shared = [len({i for i, _ in a} & {i for i, _ in b}) / 20 for a, b in zip(found, right, strict=True)]
+    assert np.mean(shared) > 0.95
+    assert not {i for row in found for i, _ in row} & ({*names[100:200]} - {names[150]})
+    assert np.allclose(index.vector(names[250]), matrix[750])
+    with pytest.raises(NotFoundError):
+        index.vector(names[120])
+    # Who may read little, and who wants much, gets what an exact search gives.
+    allowed = names[50:400:3]
+    assert index.search(queries, 15, allowed) == exact.search(queries, 15, allowed)
+    assert index.search(queries[:3], 2901) == exact.search(queries[:3], 2901)
+
+
+def test_lists_are_made_anew_when_there_are_twice_as_many() -> None:
+    matrix = clusters(2000)
+    index = VectorIndex(24, exact_up_to=500)
+    lists = []
+    for start in range(0, 2000, 250):
+        index.add([f"i{number:04}" for number in range(start, start + 250)], matrix[start : start + 250])
+        lists.append(index._index.nlist if index._in_lists else 0)
+    assert lists[:2] == [0, 0] and len(set(lists[2:])) == 2
+    assert all(hit[0] == f"i{number:04}" for number, [hit] in enumerate(index.search(matrix, 1)))
+
+
+def test_where_lists_would_find_too_little_searches_stay_exact(caplog: pytest.LogCaptureFixture) -> None:
+    matrix = units(1500, 64)
+    index = VectorIndex(64, exact_up_to=1000)
+    index.add([str(number) for number in range(1500)], matrix)
+    assert not index._in_lists and "stay exact" in caplog.text
+    [found] = index.search(matrix[:1], 50)
+    scores = matrix @ matrix[0]
+    assert {int(i) for i, _ in found} == set(np.argsort(-scores)[:50].tolist())

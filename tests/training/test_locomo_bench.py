@@ -12,11 +12,13 @@ import pytest
 from seem.config import Config
 from seem.errors import InputError, ModelError
 from seem.models.fakes import HashingEncoder, ScriptedExtractor, ScriptedJudge, ScriptedReader
-from seem.sources import locomo
 from seem.store.store import Store
 from seem.wiring import Parts
-from training.benchmarks.locomo import main, measure
-from training.benchmarks.locomo_import import import_sample
+from training.benchmarks.cases import Case
+from training.benchmarks.locomo import BENCH, cases, main
+from training.benchmarks.memories import import_case
+from training.benchmarks.program import chosen, measure
+from training.benchmarks.run import Plan
 
 LINES = [
     ("Odile", "I sold the piano to a neighbour."),
@@ -79,12 +81,31 @@ def models(extractor: ScriptedExtractor | None = None, **config: Any) -> Parts:
     )
 
 
-METHODS = ["dense", "bm25", "rrf", "seem", "seem-no-facts", "seem-no-frames", "seem-no-walk", "seem-no-expand"]
+METHODS = (
+    "dense",
+    "bm25",
+    "rrf",
+    "graph",
+    "seem",
+    "seem-no-facts",
+    "seem-no-propagation",
+    "seem-no-expansion",
+    "seem-no-frames",
+    "seem-no-router",
+)
+
+
+def plan(*methods: str, ks: tuple[int, ...] = (3,), **more: Any) -> Plan:
+    return Plan(methods, ks, 1500, **more)
+
+
+def second(data: Path) -> list[Case]:
+    return chosen(cases(data), "invented-2")
 
 
 def test_every_method_is_measured_on_the_same_questions(data: Path, folder: Path) -> None:
-    report = measure(data, METHODS, [1, 3, 12], models(), folder, answers=True)
-    assert list(report["methods"]) == METHODS
+    report = measure(BENCH, cases(data), plan(*METHODS, ks=(1, 3, 12), answer_k=10), models(), folder)
+    assert tuple(report["methods"]) == METHODS
     for told in report["methods"].values():
         # Found the piano, nothing to find for the sea, and half of the brother: D9:9 does not exist.
         assert told["recall"]["12"] == pytest.approx((1 + 1 + 0.5) / 3)
@@ -94,22 +115,32 @@ def test_every_method_is_measured_on_the_same_questions(data: Path, folder: Path
         assert "2" not in told["by_category"]
         assert told["recall"]["1"] <= told["recall"]["3"] <= told["recall"]["12"]
         assert told["latency_ms"]["12"]["p95"] >= told["latency_ms"]["12"]["median"] > 0
+        assert 0 < told["context_tokens"]["1"]["mean"] < told["context_tokens"]["12"]["mean"] <= 1500
+        assert len(told["answers"]["texts"]) == 8 and told["answers"]["model"] == "scripted"
     assert report["methods"]["bm25"]["by_category"]["4"]["1"] == 1.0
     assert report["questions"]["overall"] == 6 and report["questions"]["without_evidence"] == 2
     assert report["import"]["passages"] == 24 and report["import"]["fused_frames"] == 2
+    assert "D9:9" in report["import"]["conversations"]["invented-1"]["problems"][0]
     assert report["settings"]["data_sha256"] and report["settings"]["load_average"]
-    assert len(report["answers"]["texts"]) == 8 and report["answers"]["model"] == "scripted"
     json.dumps(report)
 
 
+def test_a_budget_of_tokens_binds_every_method(data: Path, folder: Path) -> None:
+    for budget, most in ((1, 0), (60, 60)):
+        report = measure(BENCH, second(data), Plan(("rrf", "graph", "seem"), (12,), budget), models(), folder)
+        for told in report["methods"].values():
+            assert told["context_tokens"]["12"]["p95"] <= most
+            assert told["by_category"]["4"]["12"] == (1.0 if most else 0.0)
+
+
 def test_a_kept_import_is_not_made_again_unless_a_model_changes(data: Path, folder: Path) -> None:
-    first, second, third = ScriptedExtractor(), ScriptedExtractor(), ScriptedExtractor()
-    before = measure(data, ["seem"], [3], models(first), folder, conversations="invented-2")
-    after = measure(data, ["seem"], [3], models(second), folder, conversations="invented-2")
-    assert len(first.calls) == 12 and second.calls == []
-    assert after["methods"]["seem"]["recall"] == before["methods"]["seem"]["recall"]
+    first, again, third = ScriptedExtractor(), ScriptedExtractor(), ScriptedExtractor()
+    before = measure(BENCH, second(data), plan("seem"), models(first), folder)
+    after = measure(BENCH, second(data), plan("seem"), models(again), folder)
+    assert len(first.calls) == 12 and again.calls == []
+    assert after["methods"] == before["methods"]
     assert after["import"]["seconds"] == before["import"]["seconds"] > 0
-    measure(data, ["seem"], [3], models(third, extract={"null_bias": 1.0}), folder, conversations="invented-2")
+    measure(BENCH, second(data), plan("seem"), models(third, extract={"null_bias": 1.0}), folder)
     assert len(third.calls) == 12
 
 
@@ -120,28 +151,29 @@ def test_an_import_that_was_killed_goes_on(data: Path, folder: Path) -> None:
     def die(passage: Any) -> None:
         raise Killed
 
+    (case,) = second(data)
     with pytest.raises(Killed):
-        import_sample(SAMPLE, models(ScriptedExtractor(before=die)), folder, "x", lambda line: None)
-    told: list[str] = []
+        import_case(case, models(ScriptedExtractor(before=die)), folder)
     rest = ScriptedExtractor()
-    imported = import_sample(SAMPLE, models(rest), folder, "x", told.append)
+    imported = import_case(case, models(rest), folder)
     assert len(rest.calls) == 12 and imported.counts["extracted"] == 12 and imported.counts["passages"] == 12
-    assert told[-1].startswith("invented-1: 12/12 passages")
+    assert imported.cost.bytes and imported.cost.seconds > 0
 
 
-def test_passages_without_vectors_are_indexed(folder: Path) -> None:
+def test_passages_without_vectors_are_indexed(data: Path, folder: Path) -> None:
     plain = Parts(
         Config.from_dict({"extract": {"engine": "none"}, "judge": {"candidates": 0}}), encoder=HashingEncoder()
     )
-    imported = import_sample(SAMPLE, plain, folder, "x", lambda line: None)
+    (case,) = second(data)
+    imported = import_case(case, plain, folder)
     assert imported.counts["passages"] == 12 and imported.counts["extracted"] == 0
     (file,) = folder.glob("*.db")
     imported.pipeline.parts.store.close()
     file.unlink()
     with Store(file) as store:
-        store.add_passages("invented-1", _drafts())
-    again = import_sample(SAMPLE, plain, folder, "x", lambda line: None)
-    with again.pipeline.states.state("invented-1") as state:
+        store.add_passages("invented-2", case.drafts)
+    again = import_case(case, plain, folder)
+    with again.pipeline.states.state("invented-2") as state:
         assert len(state.vectors["passage"]) == 12
 
 
@@ -149,15 +181,19 @@ def test_unknown_methods_and_conversations_are_named(
     data: Path, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(InputError, match="no method 'colbert'; choose among dense"):
-        measure(data, ["colbert"], [3], models(), folder)
-    with pytest.raises(InputError, match=r"no conversation 'conv-9' in the file; it holds invented-1, invented-2"):
-        measure(data, ["dense"], [3], models(), folder, conversations="conv-9")
+        measure(BENCH, cases(data), plan("colbert"), models(), folder)
+    with pytest.raises(InputError, match="seem-gold needs labelled conversations"):
+        measure(BENCH, cases(data), plan("seem-gold"), models(), folder)
+    with pytest.raises(InputError, match="http needs the address"):
+        measure(BENCH, cases(data), plan("http"), models(), folder)
+    with pytest.raises(InputError, match=r"no conversation 'conv-9' in the data; it holds invented-1, invented-2"):
+        chosen(cases(data), "conv-9")
     silent = Parts(Config.from_dict({"answer": {"engine": "none"}}), encoder=HashingEncoder())
     with pytest.raises(ModelError, match=r"answer\.engine is none"):
-        measure(data, ["dense"], [3], silent, folder, answers=True)
+        measure(BENCH, cases(data), plan("dense", answer_k=3), silent, folder)
     assert main(["--data", str(data), "--json", str(tmp_path / "o.json"), "--k", "five"]) == 1
     assert "--k must be whole numbers" in capsys.readouterr().err
-
-
-def _drafts() -> list[Any]:
-    return list(locomo.read(SAMPLE, []))
+    assert (
+        main(["--data", str(data), "--json", str(tmp_path / "o.json"), "--judge", "configs/benchmarks/judge.yaml"]) == 1
+    )
+    assert "give --answer too" in capsys.readouterr().err

@@ -11,6 +11,10 @@ from typing import Any
 import pytest
 
 from seem.errors import InputError
+from training.benchmarks.averages import all_found, average, bootstrap, evidence_recall
+from training.benchmarks.cases import Query
+from training.benchmarks.figures import answer_figures
+from training.benchmarks.locomo import BENCH, marking
 from training.benchmarks.locomo_data import (
     CATEGORIES,
     NOT_MENTIONED,
@@ -23,18 +27,12 @@ from training.benchmarks.locomo_data import (
 from training.benchmarks.locomo_scores import (
     REPORT_ORDER,
     adversarial_score,
-    all_found,
-    average,
     bleu1,
-    bootstrap,
-    constant_baseline,
-    evidence_recall,
     exact_match,
     harness_f1,
     normalise,
     official_f1,
     score_answer,
-    score_answers,
     token_f1,
 )
 
@@ -96,6 +94,10 @@ def sample(tmp_path: Path) -> Sample:
 
 def question(category: int, answer: str, trap: str = "") -> Question:
     return Question("?", answer, (), category, trap)
+
+
+def queries(sample: Sample) -> list[Query]:
+    return [Query(q.text, q.answer, q.evidence, str(q.category), q.trap) for q in sample.questions]
 
 
 def test_sessions_that_exist_are_read_in_numeric_order(sample: Sample) -> None:
@@ -282,26 +284,34 @@ def test_bleu1_clips_and_punishes_brevity() -> None:
 
 def test_adversarial_answers_take_the_rule_in_every_official_score() -> None:
     scores = score_answer(question(5, NOT_MENTIONED, "the piano"), "not mentioned")
-    assert (scores.official_f1, scores.exact, scores.harness_f1, scores.bleu1, scores.adversarial) == (1, 1, 1, 1, 1)
-    assert score_answer(question(4, "van"), "van").adversarial is None
-    assert score_answer(question(4, "one two three"), "one").official_f1 == 0.5
-    assert score_answer(question(4, "one two"), "one").official_f1 == 0.667
+    assert scores == {"official_f1": 1, "exact": 1, "harness_f1": 1, "bleu1": 1, "adversarial": 1}
+    assert "adversarial" not in score_answer(question(4, "van"), "van")
+    assert score_answer(question(4, "one two three"), "one")["official_f1"] == 0.5
+    assert score_answer(question(4, "one two"), "one")["official_f1"] == 0.667
 
 
 @pytest.mark.parametrize("answer", [lambda q: q.trap, lambda q: NOT_MENTIONED, lambda q: ""])
 def test_every_kind_of_answer_to_every_kind_of_question_is_scored(
-    sample: Sample, answer: Callable[[Question], str]
+    sample: Sample, answer: Callable[[Query], str]
 ) -> None:
-    found = score_answers(sample.questions, [answer(each) for each in sample.questions])
-    assert set(found["official_f1"].by_category) == set(CATEGORIES)
-    assert found["adversarial"].count == 2
+    asked = queries(sample)
+    found = answer_figures(asked, [answer(each) for each in asked], BENCH)
+    assert list(found["official_f1"]["by_category"]) == ["4", "1", "2", "3", "5"]
+    assert found["official_f1"]["count"] == 6 and found["adversarial"]["count"] == 2
 
 
 def test_the_constant_baseline_wins_only_the_adversarial_questions(sample: Sample) -> None:
-    baseline = constant_baseline(sample.questions)["official_f1"]
-    assert baseline.by_category[5] == (1.0, 2)
-    assert all(baseline.by_category[number][0] == 0 for number in (1, 2, 3, 4))
-    assert baseline.mean == pytest.approx(2 / 6)
+    baseline = answer_figures(queries(sample), [NOT_MENTIONED] * 6, BENCH)["official_f1"]
+    assert baseline["by_category"] == {"5": 1.0, "1": 0, "2": 0, "3": 0, "4": 0}
+    assert baseline["mean"] == pytest.approx(2 / 6)
+    assert baseline["mean_answerable"] == 0
+
+
+def test_the_judge_sees_question_gold_and_answer_and_no_adversarial_question(sample: Sample) -> None:
+    first, *_, trap = queries(sample)
+    asked = marking(first, "a piano")
+    assert asked is not None and [text for _, text in asked.blocks] == [first.text, first.answer, "a piano"]
+    assert marking(trap, "Yes") is None
 
 
 def test_evidence_recall() -> None:
@@ -315,12 +325,12 @@ def test_evidence_recall() -> None:
 
 
 def test_averages_are_micro_and_in_the_order_of_report() -> None:
-    got = average([(1, 0.0), (4, 1.0), (4, 1.0), (4, 0.5)])
+    got = average([("1", 0.0), ("4", 1.0), ("4", 1.0), ("4", 0.5)], BENCH.kinds)
     assert got.mean == pytest.approx(2.5 / 4)
-    assert list(got.by_category) == [4, 1]
-    assert got.by_category[4][0] == pytest.approx(2.5 / 3)
-    assert got.by_category[4][1] == 3
-    assert average([]).count == 0
+    assert list(got.by_kind) == ["4", "1"]
+    assert got.by_kind["4"][0] == pytest.approx(2.5 / 3)
+    assert got.by_kind["4"][1] == 3
+    assert average([], BENCH.kinds).count == 0
 
 
 def test_the_bootstrap_draws_conversations_and_repeats() -> None:

@@ -1,24 +1,21 @@
-"""LoCoMo's scores: the official F1 by category, the A-MEM/Mem0 harness's F1 and BLEU-1, and evidence recall.
+"""LoCoMo's scores of answers: the official F1 by category, and the A-MEM/Mem0 harness's F1 and BLEU-1.
 
-Takes questions of ``locomo_data`` and strings or ids; gives numbers from 0 to 1. No model judges anything here. Overall
-figures are micro averages over all questions. Knows nothing about memories or retrieval.
+Takes questions of ``locomo_data`` and strings; gives numbers from 0 to 1. No model judges anything here. Knows nothing
+about memories or retrieval.
 """
 
 from __future__ import annotations
 
-import random
 import re
 import string
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from functools import lru_cache
 
 from nltk.stem import PorterStemmer
 from nltk.tokenize import word_tokenize
 from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 
-from training.benchmarks.locomo_data import ADVERSARIAL, NOT_MENTIONED, Question
+from training.benchmarks.locomo_data import ADVERSARIAL, Question
 
 REPORT_ORDER = (4, 1, 2, 3, 5)
 
@@ -32,26 +29,6 @@ _ABSTENTION = re.compile(
     r"n['\u2019]t (?:mention|stat|say|said|specif|know|provid|discuss|tell)"
 )
 _DENIAL = re.compile(r"\b(?:no|not|never|nobody|none|neither|nor|without|cannot)\b|n['\u2019]t\b")
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerScores:
-    """The scores of one answer. ``adversarial`` is ours; the others are the benchmark's and the harness's."""
-
-    official_f1: float
-    exact: float
-    harness_f1: float
-    bleu1: float
-    adversarial: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Average:
-    """A mean over ``count`` questions, with the means and counts of each category id."""
-
-    mean: float
-    count: int
-    by_category: Mapping[int, tuple[float, int]]
 
 
 def normalise(text: str) -> str:
@@ -117,71 +94,22 @@ def bleu1(prediction: str, gold: str) -> float:
     return float(sentence_bleu([wanted], said, weights=(1, 0, 0, 0), smoothing_function=smooth))
 
 
-def score_answer(question: Question, prediction: str) -> AnswerScores:
-    """Score one answer every way. Adversarial questions take the official 0/1 rule in place of F1, exact and BLEU-1."""
+def score_answer(question: Question, prediction: str) -> dict[str, float]:
+    """Score one answer every way, by name.
+
+    Adversarial questions take the official 0/1 rule in place of F1, exact match and BLEU-1, and have ``adversarial``
+    beside it, which is ours.
+    """
     official = round(official_f1(question, prediction), 3)
     if question.category == ADVERSARIAL:
-        return AnswerScores(official, official, official, official, adversarial_score(question, prediction))
-    return AnswerScores(
-        official,
-        exact_match(prediction, question.answer),
-        harness_f1(prediction, question.answer),
-        bleu1(prediction, question.answer),
-    )
-
-
-def score_answers(questions: Sequence[Question], predictions: Sequence[str]) -> dict[str, Average]:
-    """Average every score over answers in the order of the questions, by name of the score."""
-    scored = [asdict(score_answer(*pair)) for pair in zip(questions, predictions, strict=True)]
-    found: dict[str, Average] = {}
-    for name in AnswerScores.__slots__:
-        values = [(question.category, each[name]) for question, each in zip(questions, scored, strict=True)]
-        found[name] = average([(category, value) for category, value in values if value is not None])
-    return found
-
-
-def constant_baseline(questions: Sequence[Question]) -> dict[str, Average]:
-    """Score the system that always says «Not mentioned»: print it next to every result."""
-    return score_answers(questions, [NOT_MENTIONED] * len(questions))
-
-
-def evidence_recall(evidence: Collection[str], found: Collection[str]) -> float:
-    """Give the share of the evidence ids that were found; 1 where a question has none."""
-    wanted, got = set(evidence), set(found)
-    return len(wanted & got) / len(wanted) if wanted else 1.0
-
-
-def all_found(evidence: Collection[str], found: Collection[str]) -> float:
-    """Give 1 where every evidence id was found, or the question has none."""
-    return float(set(evidence) <= set(found))
-
-
-def average(items: Sequence[tuple[int, float]]) -> Average:
-    """Average (category id, value) pairs over all, and by category in the benchmark's order of report."""
-    groups: dict[int, list[float]] = {}
-    for category, value in items:
-        groups.setdefault(category, []).append(value)
-    order = [number for number in REPORT_ORDER if number in groups]
-    order += sorted(set(groups) - set(order))
-    means = {number: (sum(groups[number]) / len(groups[number]), len(groups[number])) for number in order}
-    return Average(sum(value for _, value in items) / len(items) if items else 0.0, len(items), means)
-
-
-def bootstrap(
-    by_conversation: Sequence[Sequence[float]], *, level: float = 0.95, draws: int = 2000, seed: int = 0
-) -> tuple[float, float]:
-    """Give the percentile interval of the micro average when whole conversations are drawn again, with replacement."""
-    groups = [(sum(values), len(values)) for values in by_conversation if values]
-    if not groups:
-        return 0.0, 0.0
-    draw = random.Random(seed)
-    means = []
-    for _ in range(draws):
-        chosen = draw.choices(groups, k=len(groups))
-        means.append(sum(total for total, _ in chosen) / sum(count for _, count in chosen))
-    means.sort()
-    tail = (1 - level) / 2
-    return means[int(tail * (draws - 1))], means[round((1 - tail) * (draws - 1))]
+        rule = dict.fromkeys(("official_f1", "exact", "harness_f1", "bleu1"), official)
+        return {**rule, "adversarial": adversarial_score(question, prediction)}
+    return {
+        "official_f1": official,
+        "exact": exact_match(prediction, question.answer),
+        "harness_f1": harness_f1(prediction, question.answer),
+        "bleu1": bleu1(prediction, question.answer),
+    }
 
 
 def _f1(same: int, said: int, wanted: int) -> float:
