@@ -18,10 +18,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, Self
 
-import yaml
-
 from seem.errors import ConfigError
-from seem.settings import Leaves, build, flatten, keys, read_yaml, setting
+from seem.settings import Leaves, build, flatten, keys, parse_yaml, read_yaml, setting
 
 _ELSEWHERE = {
     "embedding": "encoder",
@@ -71,7 +69,8 @@ class Extract:
 
     ``null_bias`` is added to the log odds of «nothing worth remembering»; null means the one calibrated on dev.
 
-    ``prompted`` asks the endpoint; the other engines do not read ``base_url``, ``model`` and ``api_key_env``.
+    ``prompted`` asks the endpoint. ``cascade`` makes ``local`` ask it too, for passages of which the local model is less sure than
+    that; null means never. The prices are for a million tokens of the endpoint, so that ``seem stats`` can tell what it cost.
     """
 
     engine: Literal["local", "prompted", "none"] = "local"
@@ -79,9 +78,12 @@ class Extract:
     mode: Literal["spans", "free"] = "spans"
     max_tokens: int = setting(320, low=16, high=8192)
     null_bias: float | None = setting(None, low=-20, high=20)
+    cascade: float | None = setting(None, low=0, high=1)
     base_url: str = _address()
     model: str = ""
     api_key_env: str = "OPENAI_API_KEY"
+    price_in: float = setting(0.0, low=0, high=1e6)
+    price_out: float = setting(0.0, low=0, high=1e6)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +104,32 @@ class Judge:
 
 @dataclass(frozen=True, slots=True)
 class Fuse:
-    """How the extractions of one occurrence become a frame."""
+    """How the summary of several passages that tell of one occurrence is made; ``compose`` does it by code, without a model.
 
-    mode: Literal["code"] = "code"
+    ``tuned`` reads ``adapter`` and ``max_tokens``, ``prompted`` what names the endpoint.
+    """
+
+    engine: Literal["compose", "tuned", "prompted"] = "compose"
+    adapter: str = "fuse"
+    max_tokens: int = setting(120, low=16, high=8192)
+    base_url: str = _address()
+    model: str = ""
+    api_key_env: str = "OPENAI_API_KEY"
+
+
+@dataclass(frozen=True, slots=True)
+class Parse:
+    """Question to patterns of the facts that would answer it, as further seeds; ``none``: its words and vector alone.
+
+    ``tuned`` reads ``adapter`` and ``max_tokens``, ``prompted`` what names the endpoint.
+    """
+
+    engine: Literal["none", "tuned", "prompted"] = "none"
+    adapter: str = "parse"
+    max_tokens: int = setting(96, low=16, high=8192)
+    base_url: str = _address()
+    model: str = ""
+    api_key_env: str = "OPENAI_API_KEY"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +142,20 @@ class Reading:
     model: str = ""
     adapter: str = "answer"
     max_tokens: int = setting(48, low=1, high=8192)
+
+
+@dataclass(frozen=True, slots=True)
+class Router:
+    """Graph-only, or with expansion, where ``search.expand`` is auto. ``rule`` reads the question's words alone.
+
+    ``tuned`` reads ``adapter``, ``prompted`` what names the endpoint.
+    """
+
+    engine: Literal["rule", "tuned", "prompted"] = "rule"
+    adapter: str = "router"
+    base_url: str = _address()
+    model: str = ""
+    api_key_env: str = "OPENAI_API_KEY"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +191,9 @@ class Config:
     extract: Extract = Extract()
     judge: Judge = Judge()
     fuse: Fuse = Fuse()
+    parse: Parse = Parse()
     answer: Reading = Reading()
+    router: Router = Router()
     search: Search = Search()
     store: Store = Store()
     origins: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False, metadata={"derived": True})
@@ -180,9 +221,13 @@ class Config:
     @classmethod
     def _build(cls, name: str, leaves: Leaves, problems: list[str]) -> Self:
         config = build(cls, leaves, problems, _ELSEWHERE)
-        for section, part in (("extract", config.extract), ("judge", config.judge), ("answer", config.answer)):
+        for section in ("extract", "judge", "fuse", "parse", "answer", "router"):
+            part = getattr(config, section)
             if part.engine in ("endpoint", "prompted") and not (part.base_url and part.model):
                 problems.append(f"{section}: engine is {part.engine}, so base_url and model must be given")
+        e = config.extract
+        if e.cascade is not None and not (e.engine == "local" and e.base_url and e.model):
+            problems.append("extract.cascade: needs engine local, and base_url and model of the endpoint behind it")
         if problems:
             count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
             raise ConfigError(f"{name} has {count}:" + "".join(f"\n  {problem}" for problem in problems))
@@ -213,8 +258,8 @@ def _environment(variables: Mapping[str, str]) -> Leaves:
 
 def _scalar(text: str) -> Any:
     try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError:
+        return parse_yaml(text, [])
+    except ValueError:
         return text
 
 

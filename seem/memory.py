@@ -25,6 +25,7 @@ from seem.store.batch import Draft
 from seem.wiring import Parts
 
 if TYPE_CHECKING:
+    from seem.listing import Kind
     from seem.pipeline import Options, Pipeline
 
 MANY = 100_000
@@ -78,13 +79,14 @@ class Memory:
         timestamp: datetime | str | float | None = None,
         infer: bool = True,
         readers: Sequence[str] = (),
+        wait: bool = True,
         progress: Callable[[int, int], None] | None = None,
     ) -> dict[str, Any]:
         """Remember messages: a sentence, one message, or a list of {"role", "content", …}, said at ``timestamp``.
 
         Returns {"results": [one item a message, with "event" ADD, MERGE or NOOP], "problems": [what was left out and
         why]}. Returns after all is durable; a message whose extraction failed is stored, findable, and says so in
-        "error". ``infer=False`` stores and indexes only.
+        "error". ``infer=False`` stores and indexes only; ``wait=False`` too, but leaves the rest to ``retry``.
         """
         where = scope(user_id=user_id, agent_id=agent_id, run_id=run_id)
         problems: list[Problem] = []
@@ -106,7 +108,7 @@ class Memory:
                 if problems
                 else "there is nothing to remember: no message was given"
             )
-        return self.add_drafts(drafts, where, problems, progress=progress)
+        return self.add_drafts(drafts, where, problems, wait=wait, progress=progress)
 
     def add_drafts(
         self,
@@ -114,11 +116,12 @@ class Memory:
         where: Scope,
         problems: Sequence[Problem] = (),
         *,
+        wait: bool = True,
         progress: Callable[[int, int], None] | None = None,
     ) -> dict[str, Any]:
         """Remember drafts made by an importer."""
         owned = [replace(draft, metadata={**draft.metadata, **where.metadata()}) for draft in drafts]
-        told = self.pipeline.remember(where.memory, owned, progress=progress)
+        told = self.pipeline.remember(where.memory, owned, wait=wait, progress=progress)
         return {
             "results": [added_dict(t) for t in told],
             "problems": [{"line": p.line, "why": p.why} for p in problems],
@@ -205,6 +208,26 @@ class Memory:
         found = [passage_dict(p) for p in self.parts.store.passages(where.memory) if test(fields(p))]
         return {"results": found[: _count(top_k, limit) or None]}
 
+    def page(
+        self,
+        kind: Kind,
+        limit: int,
+        after: str = "",
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        filters: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """List ``limit`` passages, frames or facts, oldest first, that follow ``after``: "next" of the last page."""
+        where = scope(filters, user_id=user_id, agent_id=agent_id, run_id=run_id)
+        allowed = self._allowed(where, filters)
+        from seem.listing import listing
+
+        with self.pipeline.states.state(where.memory) as state:
+            found, following = listing(state, kind, limit, after, allowed)
+        return {"results": found, "next": following}
+
     def update(
         self,
         memory_id: str,
@@ -283,6 +306,14 @@ class Memory:
         """Make every vector of every memory anew, with the configured encoder."""
         names = self.parts.store.memories()
         return {"vectors": sum(self.pipeline.reindex(name) for name in names), "memories": len(names)}
+
+    def reload_models(self) -> dict[str, str]:
+        """Take up the adapters that now lie where the configuration names them, without a restart; give what serves.
+
+        A call under way ends with the models that it began with; every later one uses the new ones, and what they
+        extract carries their version. Raises ModelError where one does not fit: then all is as before.
+        """
+        return self.parts.reload()
 
     def _options(self, top_k: int | None, limit: int | None, expand: str | None, tokens: int | None) -> Options:
         from seem.pipeline import Options

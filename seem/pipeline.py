@@ -3,7 +3,7 @@
 ::
 
     remember(drafts):  store ──► extract ──► consolidate ──► fold ──► link ──►│ commit: one transaction │──► index
-    recall(question):  route ──► seed ──► spread ──► fuse ──► expand ──► context
+    recall(question):  seed ──► route ──► spread ──► fuse ──► expand ──► context
 
 Models run outside every transaction; what is computed is committed only if the memory is still the one that it was
 computed for, else computed again. The original words are durable before any model sees them. Knows nothing about the
@@ -19,22 +19,25 @@ from functools import partial
 import numpy as np
 
 from seem.errors import ModelError, NotFoundError
+from seem.laps import Watch, laps
 from seem.models.protocols import Extractor, Judge
+from seem.prompts.parse import known
 from seem.read.context import serialize
 from seem.read.expand import expand
 from seem.read.fusion import fuse_ranks, ranked
 from seem.read.nearby import lend
-from seem.read.route import route
+from seem.read.route_signals import signals
 from seem.read.seed import seed
 from seem.read.spread import spread
 from seem.state import State, passage_text
 from seem.states import States
 from seem.store.batch import Change, Draft, Kind, Vector, WriteBatch
-from seem.types import Context, Frame, Hit, Passage, StoredFact
+from seem.types import Context, Fact, Frame, Hit, Passage, StoredFact
 from seem.wiring import Parts
 from seem.write.fold import readable
 from seem.write.forget import removal
 from seem.write.integrate import integrate
+from seem.write.retell import retell
 from seem.write.summary import fact_sentence
 
 Progress = Callable[[int, int], None]
@@ -42,7 +45,7 @@ Progress = Callable[[int, int], None]
 CHUNK = 128
 DEPTH = 60
 PLAIN = {"dense": 1.0, "bm25": 1.0}
-FULL = {"dense": 1.0, "bm25": 1.0, "told": 1.0, "told_bm25": 0.5, "facts": 0.5, "walk": 0.5}
+FULL = {"dense": 1.0, "bm25": 1.0, "told": 1.0, "told_bm25": 0.5, "facts": 0.5, "parsed": 0.5, "walk": 0.5}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +81,23 @@ class Pipeline:
         """Take the parts; nothing is loaded yet."""
         self.parts = parts
         self.states = States(parts)
+        # Told the seconds of each stage of a search, so that a server can measure.
+        self.watch: Watch | None = None
 
     # ── remember ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def remember(self, memory: str, drafts: Sequence[Draft], *, progress: Progress | None = None) -> list[Remembered]:
-        """Store the drafts, then extract, fuse and link what is new; give what became of each, in order."""
+    def remember(
+        self, memory: str, drafts: Sequence[Draft], *, wait: bool = True, progress: Progress | None = None
+    ) -> list[Remembered]:
+        """Store the drafts, then extract, fuse and link what is new; give what became of each, in order.
+
+        Without ``wait`` they are stored and findable, and extraction is left to ``retry``.
+        """
         stored = self._store(memory, drafts)
         # A passage that is known but still waits was left behind by a crash: a repeat finishes it.
         waiting = list({p.id: p for p, _ in stored if p.status == "pending"}.values())
         self._index_words(memory, [*(p for p, created in stored if created and p.status != "pending"), *waiting])
-        errors = self.digest(memory, waiting, progress=progress)
+        errors = self.digest(memory, waiting, progress=progress) if wait else {}
         with self.states.state(memory) as state:
             return [self._told(state, passage, created, errors.get(passage.id, "")) for passage, created in stored]
 
@@ -135,13 +145,15 @@ class Pipeline:
         def batch(state: State) -> WriteBatch:
             # Meanwhile a passage may have gone, got other words, or been done by another process.
             present = [x for x in extractions if _waits(state, x.passage_id, words[x.passage_id])]
-            return integrate(state, present, self.parts.encoder, judge, candidates=self.parts.config.judge.candidates)
+            candidates = self.parts.config.judge.candidates
+            folded = integrate(state, present, self.parts.encoder, judge, candidates=candidates)
+            return retell(folded, state, self.parts.fuser, self.parts.encoder)
 
         try:
             if extractions:
                 self.states.commit(memory, batch)
         except ModelError as error:
-            # The judge or the encoder failed: nothing was written, and the passages wait without losing an attempt.
+            # The judge, the fuser or the encoder failed: nothing was written, and the passages wait without losing an attempt.
             return {x.passage_id: str(error) for x in extractions}
         return {}
 
@@ -191,11 +203,20 @@ class Pipeline:
         self, memory: str, question: str, options: Options, *, allowed: Collection[str] | None = None
     ) -> Context:
         """Find what grounds an answer. ``allowed`` limits everything to these passages, before ranking."""
+        lap = laps(self.watch)
         vector = self.parts.encoder.encode([question])[0]
+        lap("encode")
+        patterns = self._patterns(question) if options.facts else []
         settings = self.parts.config.search
+        lap("parse")
         with self.states.state(memory) as state:
-            arm = options.expand if options.expand in ("always", "never") else route(question)
-            seeds = seed(question, vector, state, depth=max(DEPTH, 3 * options.top_k), allowed=allowed)
+            lap("load")
+            depth = max(DEPTH, 3 * options.top_k)
+            seeds = seed(question, vector, state, depth=depth, allowed=allowed, patterns=patterns)
+            lap("seed")
+            arm = options.expand
+            if arm not in ("always", "never"):
+                arm = self.parts.router.choose(question, vector, signals(question, seeds, state, allowed=allowed))
             lists = {name: ids for name, ids in seeds.lists.items() if _wanted(name, options)}
             scores = fuse_ranks(lists, options.weights)
             if options.walk:
@@ -208,6 +229,7 @@ class Pipeline:
                     allowed=allowed,
                 )
                 scores = fuse_ranks(lists, options.weights)
+            lap("walk")
             scores = lend(scores, state, allowed=allowed)
             hits = ranked(scores)
             chosen = hits[: options.top_k]
@@ -217,7 +239,15 @@ class Pipeline:
                 )
             # Rounded as scores are shown, so that a threshold taken from a result keeps that result.
             chosen = [p for p in chosen if round(scores.get(p, 0.0), 6) >= options.threshold]
-            return self._context(state, question, chosen, scores, lists, options, arm, allowed)
+            lap("expand")
+            context = self._context(state, question, chosen, scores, lists, options, arm, allowed)
+            lap("context")
+            return context
+
+    def _patterns(self, question: str) -> list[tuple[Fact, Vector]]:
+        parser = self.parts.parser
+        found = parser.parse(question) if parser else []
+        return list(zip(found, self.parts.encoder.encode([known(p) for p in found]), strict=True)) if found else []
 
     def _context(
         self,
@@ -266,11 +296,21 @@ class Pipeline:
             missing = gone - set(state.passages)
             if missing:
                 raise NotFoundError(f"no passage {sorted(missing)[0]!r} in this memory; nothing was deleted")
-            return removal(state, gone, self.parts.encoder.encode, self.parts.encoder.fingerprint, actor)
+            return self._without(state, gone, actor)
 
         self.states.commit(memory, batch)
         self.parts.store.purge()
         return len(gone)
+
+    def _without(self, state: State, gone: Collection[str], actor: str) -> WriteBatch:
+        """Give the batch that removes passages. A deletion waits for no model: without the fuser the composed summaries stand."""
+        encoder, fuser = self.parts.encoder, self.parts.fuser
+        undone = removal(state, gone, encoder.encode, encoder.fingerprint, actor)
+        fuser.forget(gone)
+        try:
+            return retell(undone, state, fuser, encoder)
+        except ModelError:
+            return undone
 
     def revise(
         self, passage: Passage, *, text: str | None, metadata: Mapping[str, object] | None, actor: str = ""
@@ -289,7 +329,7 @@ class Pipeline:
             )
             if not told:
                 return WriteBatch(passages=[changed])
-            undone = removal(state, {passage.id}, self.parts.encoder.encode, self.parts.encoder.fingerprint, actor)
+            undone = self._without(state, {passage.id}, actor)
             return replace(
                 undone,
                 remove_passages=(),
@@ -317,6 +357,7 @@ class Pipeline:
             counts = self.parts.store.delete_memory(memory)
             self.states.drop(memory)
             self.parts.store.purge()
+            self.parts.fuser.forget()
             return counts
 
     def reindex(self, memory: str) -> int:
@@ -371,4 +412,4 @@ def count_tokens(text: str) -> int:
 
 
 def _wanted(name: str, options: Options) -> bool:
-    return not ((name == "facts" and not options.facts) or (name.startswith("told") and not options.frames))
+    return not ((name in ("facts", "parsed") and not options.facts) or (name.startswith("told") and not options.frames))

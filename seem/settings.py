@@ -1,8 +1,8 @@
 """Values into a tree of frozen dataclasses, with every problem told at once.
 
 Takes leaves (dotted key -> value and where it came from), gives the tree; a field's type, and ``setting(...)`` for a
-range or a pattern, say what is allowed. Also reads leaves from YAML, in which a duplicate key is a problem. Knows no
-particular setting.
+range or a pattern, say what is allowed. Also reads leaves from YAML, in which a duplicate key is a problem and an alias
+or a key that is no word is refused. Knows no particular setting.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def build(kind: type[Tree], leaves: Leaves, problems: list[str], elsewhere: Mapp
     sections = {key.rsplit(".", depth)[0] for key in known for depth in range(1, key.count(".") + 1)}
     for key, (value, _) in leaves.items():
         if key in sections:
-            problems += [] if value is None else [f"{key}: a section of settings, not a value; got {value!r}"]
+            problems += [] if value is None else [f"{key}: a section of settings, not a value; got {shown(value)}"]
         elif key not in known:
             problems += [told for told in [_unknown(key, known, sections, elsewhere)] if told not in problems]
     return cast(Tree, _build(kind, "", leaves, problems))
@@ -75,29 +75,58 @@ def read_yaml(path: Path, problems: list[str]) -> Leaves:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"The configuration file {str(path)!r} cannot be read: {error}.") from error
-    loader = _Loader(text, problems)
     try:
-        values = loader.get_single_data()
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        why = " ".join(str(error).split())
-        raise ConfigError(f"The configuration file {str(path)!r} is not YAML: {why}.") from error
-    finally:
-        loader.dispose()
+        values = parse_yaml(text, problems)
+    except ValueError as error:
+        raise ConfigError(f"The configuration file {str(path)!r} is not YAML: {error}.") from error
     if not isinstance(values, Mapping | None):
-        raise ConfigError(f"The configuration file {str(path)!r} must hold sections of settings, not {values!r}.")
+        raise ConfigError(f"The configuration file {str(path)!r} must hold sections of settings, not {shown(values)}.")
     return flatten(values or {}, "file", problems)
 
 
+def parse_yaml(text: str, problems: list[str]) -> Any:
+    """Parse YAML; raise ValueError that says on one line what is wrong."""
+    try:
+        loader = _Loader(text, problems)
+        try:
+            return loader.get_single_data()
+        finally:
+            loader.dispose()
+    # A value that its tag does not fit (!!bool x, !!timestamp x) is a KeyError or an AttributeError in PyYAML.
+    except (yaml.YAMLError, ValueError, KeyError, AttributeError) as error:
+        raise ValueError(" ".join(str(error).split())) from error
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+
+
+def shown(value: Any) -> str:
+    """Give a value as a problem shows it, on one line and short."""
+    told = repr(value)
+    return told if len(told) <= 120 else f"{told[:117]}…"
+
+
 class _Loader(yaml.SafeLoader):
-    """Tells of duplicate keys, of which YAML would silently keep the last."""
+    """Tells of duplicate keys, of which YAML would silently keep the last.
+
+    An alias is refused: twenty of them can stand for a million values, or for themselves.
+    """
 
     def __init__(self, text: str, problems: list[str]) -> None:
         super().__init__(text)
         self.problems = problems
 
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.MarkedYAMLError(
+                problem="an alias; write the value out", problem_mark=self.peek_event().start_mark
+            )
+        return super().compose_node(parent, index)
+
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[str] = set()
         for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise yaml.MarkedYAMLError(problem="a key must be a word", problem_mark=key.start_mark)
             if key.value in seen:
                 self.problems.append(f"{key.value}: given twice, the second time in line {key.start_mark.line + 1}")
             seen.add(key.value)
@@ -120,7 +149,7 @@ def _build(kind: Any, prefix: str, leaves: Leaves, problems: list[str]) -> Any:
             try:
                 given[part.name] = _within(_typed(value, hint), part)
             except ValueError as error:
-                problems.append(f"{key}: expected {error}, got {value!r}")
+                problems.append(f"{key}: expected {error}, got {shown(value)}")
     return kind(**given)
 
 
@@ -136,11 +165,17 @@ def _typed(value: Any, hint: Any) -> Any:
         (inner,) = [choice for choice in get_args(hint) if choice is not NoneType]
         return _typed(value, inner)
     if hint is Path:
-        if isinstance(value, str | Path) and Path(value).expanduser().is_absolute():
-            return Path(value).expanduser()
+        try:
+            if isinstance(value, str | Path) and "\0" not in str(value) and Path(value).expanduser().is_absolute():
+                return Path(value).expanduser()
+        except RuntimeError:  # the home of somebody who is not on this machine
+            pass
         raise ValueError("an absolute path, or one that begins with ~")
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:
+            raise ValueError("a number of ordinary size") from None
     if isinstance(value, hint) and (hint is bool or not isinstance(value, bool)):
         return value
     raise ValueError({int: "a whole number", float: "a number", str: "text", bool: "true or false"}[hint])
@@ -151,7 +186,7 @@ def _within(value: Any, part: dataclasses.Field[Any]) -> Any:
     low, high = part.metadata.get("low"), part.metadata.get("high")
     if isinstance(value, int | float) and not isinstance(value, bool):
         too_low, too_high = low is not None and value < low, high is not None and value > high
-        if too_low or too_high or not math.isfinite(value):
+        if too_low or too_high or (isinstance(value, float) and not math.isfinite(value)):
             raise ValueError(f"a number from {low} to {high}")
     pattern = part.metadata.get("pattern")
     if pattern and isinstance(value, str) and not re.fullmatch(pattern, value):

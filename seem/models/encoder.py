@@ -39,18 +39,24 @@ class Backbone:
         """Load the network; raise ModelError where it is missing or its pooling is not known here."""
         self.base = find_base(model)
         self.device = pick_device(device)
-        self.pooling = _pooling(self.base.folder)
+        self.pooling = pooling_of(self.base.folder)
         self.tokenizer: Any = AutoTokenizer.from_pretrained(self.base.folder)
         # float32 everywhere: the network is small, and stored vectors must not depend on the machine's number format.
         self._model: Any = AutoModel.from_pretrained(self.base.folder, dtype=torch.float32).to(self.device).eval()
         self.width = int(self._model.config.hidden_size)
         self._manifests: dict[str, Manifest] = {}
+        self._folders: dict[str, Path] = {}
         self._lock = threading.RLock()
 
     def attach(self, folder: Path, *, task: str) -> Manifest:
         """Put an adapter on the network for a task, once; raise ModelError where it does not fit."""
         with self._lock:
             if task in self._manifests:
+                if self._folders[task] != folder.resolve():
+                    raise ModelError(
+                        f"this network carries the adapter {self._folders[task]} for {task!r} already, so {folder} needs "
+                        "a network of its own"
+                    )
                 return self._manifests[task]
             manifest = check_fit(folder, task=task, base=self.base, tokenizer_folder=self.base.folder)
             try:
@@ -65,6 +71,7 @@ class Backbone:
             refuse_unmatched(folder, sorted(placed - given), sorted(given - placed))
             self._model.eval()
             self._manifests[task] = manifest
+            self._folders[task] = folder.resolve()
             return manifest
 
     def hidden(self, inputs: Mapping[str, torch.Tensor], *, task: str | None) -> torch.Tensor:
@@ -107,14 +114,7 @@ class Backbone:
         return unit
 
     def _pool(self, inputs: Mapping[str, torch.Tensor], task: str | None) -> torch.Tensor:
-        states = self.hidden(inputs, task=task)
-        mask = inputs["attention_mask"].to(self.device)
-        if self.pooling == "cls":
-            return states[:, 0]
-        if self.pooling == "last":
-            return states[torch.arange(len(states)), mask.sum(1) - 1]
-        weights = mask.unsqueeze(2).to(states.dtype)
-        return (states * weights).sum(1) / weights.sum(1)
+        return pool(self.hidden(inputs, task=task), inputs["attention_mask"].to(self.device), self.pooling)
 
 
 class SentenceEncoder:
@@ -148,7 +148,17 @@ class SentenceEncoder:
         return self.backbone.embed(texts, task=self._task, batch_size=self._batch_size)
 
 
-def _pooling(folder: Path) -> str:
+def pool(states: torch.Tensor, mask: torch.Tensor, pooling: str) -> torch.Tensor:
+    """Give one state a text, (batch, width), for states (batch, tokens, width) padded on the right."""
+    if pooling == "cls":
+        return states[:, 0]
+    if pooling == "last":
+        return states[torch.arange(len(states)), mask.sum(1) - 1]
+    weights = mask.unsqueeze(2).to(states.dtype)
+    return (states * weights).sum(1) / weights.sum(1)
+
+
+def pooling_of(folder: Path) -> str:
     """Read how the model's makers pool its states; mean where the folder does not say."""
     path = folder / "1_Pooling" / "config.json"
     if not path.exists():

@@ -5,15 +5,16 @@ Knows nothing about torch. Every implementation is deterministic for the same in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from seem.types import Extraction, Passage
+from seem.types import Extraction, Fact, Passage
 
 Vectors = npt.NDArray[np.float32]
+Route = Literal["graph", "expand"]
 
 
 class Encoder(Protocol):
@@ -60,6 +61,42 @@ class Judge(Protocol):
 
     def score(self, pairs: Sequence[tuple[JudgeInput, JudgeInput]]) -> npt.NDArray[np.float64]:
         """Give the calibrated probability, shape ``(len(pairs),)``, symmetric in each pair."""
+
+
+class Fuser(Protocol):
+    """The passages of one occurrence with their extractions to its summary (F_fuse)."""
+
+    @property
+    def name(self) -> str:
+        """Name and version."""
+
+    def fuse(self, groups: Sequence[Sequence[JudgeInput]]) -> list[str]:
+        """Give one summary a group, never an empty one for members that have events; the same group gives the same one.
+
+        The members of a group come in the order in which they were said. Raises ModelError where the model cannot be run.
+        """
+
+
+class QueryParser(Protocol):
+    """Question to patterns of the facts that would answer it."""
+
+    @property
+    def name(self) -> str:
+        """Name and version."""
+
+    def parse(self, question: str) -> list[Fact]:
+        """Give up to three facts with ``?`` for every part that is asked for; of subject and object one at least is known."""
+
+
+class Router(Protocol):
+    """Which arm reads a question: graph-only retrieval, or with provenance expansion."""
+
+    @property
+    def name(self) -> str:
+        """Name and version."""
+
+    def choose(self, question: str, vector: Vectors, signals: Mapping[str, float]) -> Route:
+        """Choose the arm. ``vector`` is the question's, shape ``(dimension,)``; ``signals`` are what its seeds tell."""
 
 
 class Reader(Protocol):

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from seem.errors import ModelError
-from seem.models.chat import ChatEndpoint
+from seem.models.chat import ChatEndpoint, Reply
 from seem.models.protocols import ExtractItem
 from seem.prompts.reading import Read, read_object
 from seem.prompts.schemas import EXTRACT
@@ -44,10 +44,15 @@ class PromptedExtractor:
         api_key_env: str = "OPENAI_API_KEY",
         max_tokens: int = 1024,
         timeout: float = 120.0,
+        heard: Callable[[Reply], None] | None = None,
     ) -> None:
-        """Name the endpoint. ``max_tokens`` bounds one answer; a cut-off one is asked for again with twice as many."""
+        """Name the endpoint. ``max_tokens`` bounds one answer; a cut-off one is asked for again with twice as many.
+
+        ``heard`` is told every reply, from several threads.
+        """
         self._chat = ChatEndpoint(base_url, model, api_key_env=api_key_env, timeout=timeout)
         self._max_tokens = max_tokens
+        self._heard = heard
         self._done: dict[str, Extraction] = {}
         digest = hashlib.sha256((system(TASK) + json.dumps(EXTRACT)).encode()).hexdigest()[:8]
         self.name = f"{model}+prompt@{digest}"
@@ -104,6 +109,8 @@ class PromptedExtractor:
         limit = self._max_tokens
         for _ in range(ATTEMPTS):
             reply = self._chat.ask(messages, EXTRACT, name=TASK, max_tokens=limit)
+            if self._heard:
+                self._heard(reply)
             read = read_object(reply.text)
             if _usable(read.value) and (read.complete or _size(read.value) > _size(best.value)):
                 best = read

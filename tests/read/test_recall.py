@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from seem.config import Config
 from seem.models.fakes import HashingEncoder, ScriptedExtractor, ScriptedJudge
+from seem.models.protocols import Route, Vectors
 from seem.pipeline import Options, Pipeline
 from seem.read.nearby import BELOW, SHARE, lend
 from seem.read.route import route
+from seem.read.route_signals import NAMES
 from seem.store.batch import Draft
 from seem.wiring import Parts
 
@@ -75,6 +77,30 @@ def test_what_may_not_be_read_leaves_no_trace(pipeline: Pipeline, tmp_path: Path
     limited = pipeline.recall("m", "climbed the top", Options(top_k=5, expand="always"), allowed=allowed)
     assert {h.passage.id for h in limited.hits} <= allowed
     assert "noon" not in limited.text and all(set(f.provenance) <= allowed for f in limited.frames)
+
+
+class Recorded:
+    """A router that always expands and keeps what it was given."""
+
+    name = "recorded"
+
+    def __init__(self) -> None:
+        self.given: list[tuple[str, int, Mapping[str, float]]] = []
+
+    def choose(self, question: str, vector: Vectors, signals: Mapping[str, float]) -> Route:
+        self.given.append((question, len(vector), signals))
+        return "expand"
+
+
+def test_the_configured_router_chooses_the_arm_unless_it_is_fixed(pipeline: Pipeline) -> None:
+    parts = pipeline.parts
+    router = Recorded()
+    routed = Pipeline(Parts(parts.config, store=parts.store, encoder=parts.encoder, router=router))
+    assert routed.recall("m", "Elbrus", Options(top_k=2)).route == "expand"
+    assert pipeline.recall("m", "Elbrus", Options(top_k=2)).route == "graph", "the rule is the default"
+    assert routed.recall("m", "Elbrus", Options(top_k=2, expand="never")).route == "never"
+    ((question, width, known),) = router.given
+    assert question == "Elbrus" and width == parts.encoder.dimension and tuple(known) == NAMES
 
 
 def test_routes() -> None:
