@@ -23,7 +23,9 @@ def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", sorted(set(CONFIGS.glob("*.yaml")) - {CONFIGS / "teacher.yaml"}), ids=lambda path: path.name
+    "path",
+    sorted(path for path in CONFIGS.glob("*.yaml") if path.stem not in ("teacher", "prices", "serve")),
+    ids=lambda path: path.name,
 )
 def test_every_config_builds(path: Path) -> None:
     assert set(Config.load(path).origins) == set(keys(Config))

@@ -1,8 +1,9 @@
 """The shipped students on labelled conversations: ``python -m training.evaluate --corpus DIR --json OUT``.
 
 Takes any folder of conversations in the corpus's form; runs the extractor as the memory does, and the judge on the
-pairs that retrieval proposes. Prints figures beside target and ceiling, writes them as JSON; what cannot be measured is
-null, with a reason. ``--tune`` chooses the extractor's null bias on the dev split. Knows nothing about training.
+pairs that retrieval proposes. Prints figures beside target, untuned base and ceiling; writes JSON and, with ``--report``,
+Markdown and plots; what cannot be measured is null, with a reason. ``--tune`` chooses the extractor's null bias on the
+dev split, ``--cascade`` shows what each confidence threshold would send to a teacher. Knows nothing about training.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import argparse
 import json
 import os
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -21,57 +21,70 @@ import torch
 
 from seem.config import Config
 from seem.errors import ConfigError, InputError, ModelError, SeemError
-from seem.models.decoder import Decoder
-from seem.models.protocols import ExtractItem, Judge
+from seem.models.protocols import Judge
 from seem.types import Extraction
 from seem.wiring import Parts
-from seem.write.extract import TunedExtractor
 from training import null_bias
-from training.corpus import CORPUS, Conversation, Split, Turn, load, split
+from training.corpus import CORPUS, Conversation, Split, load, split
 from training.corpus.folder import SPLIT_FILE
-from training.evaluate_figures import ceiling, extraction_figures, finite, output_figures, table, time_figures
+from training.evaluate_confidence import cascade, cascade_table, plain, reliability
+from training.evaluate_extract import Progress, Recipe, baseline, items, labelled, measure, turns_of
+from training.evaluate_figures import ceiling, finite, table, time_figures, unsupported_in_labels
+from training.evaluate_judge import Remembering, judge_reliability
+from training.evaluate_prices import PRICES, Prices, load_prices, student_cost, teacher_told
+from training.evaluate_table import comparison
 from training.judge_eval import judge_report
 from training.replay import Replay
+from training.report import read_scaling, router_figures, write_report
 
 OF_EXTRACTOR = ("valid", "null_f1", "slot_f1", "fact_f1", "polarity_flips", "unsupported")
 OF_JUDGE = ("judge_precision", "judge_recall")
+TUNE, CASCADE = "tune", "cascade"
 
 
-def evaluate(conversations: Sequence[Conversation], parts: Parts, outputs: Path | None = None) -> dict[str, Any]:
-    """Measure extractor, time resolver and judge; ``outputs`` keeps what was decoded, for the next run."""
-    turns = _turns(conversations)
+def evaluate(
+    conversations: Sequence[Conversation],
+    parts: Parts,
+    outputs: Path | None = None,
+    *,
+    prices: Prices | None = None,
+    beside: int = 0,
+    judged: bool = True,
+) -> dict[str, Any]:
+    """Measure extractor, time resolver and judge; ``outputs`` keeps what was decoded, for the next run.
+
+    ``beside``: on how many turns the untuned base is measured too, which is slow. Without ``judged`` the judge is left out.
+    """
+    turns = turns_of(conversations)
     reasons: dict[str, str] = {}
     figures: dict[str, Any] = {"conversations": len(conversations), "turns": len(turns), **time_figures(turns)}
+    figures |= {"ceiling": _ceiling(), "unsupported_in_labels": unsupported_in_labels(turns)}
     said: list[Extraction] | None = None
     try:
-        told, said = _extracted(conversations, parts, outputs)
+        told, said = _extracted(conversations, parts, outputs, beside)
         figures |= told
     except ModelError as error:
         figures |= dict.fromkeys(OF_EXTRACTOR)
         reasons |= dict.fromkeys(OF_EXTRACTOR, str(error))
+    figures |= _costs(conversations, figures, said, prices or Prices())
     try:
-        figures |= _judged(conversations, parts, said)
+        figures |= _judged(conversations, parts, said) if judged else {}
         if said is None:
             figures |= dict.fromkeys(OF_JUDGE)
             reasons |= dict.fromkeys(OF_JUDGE, "no extractor; see judge_precision_on_labels and judge_recall_on_labels")
     except ModelError as error:
         figures |= dict.fromkeys(OF_JUDGE)
         reasons |= dict.fromkeys(OF_JUDGE, str(error))
-    figures |= {"ceiling": _ceiling(), "reasons": reasons, "settings": _settings(parts)}
+    figures |= {"router": router_figures(), "reasons": reasons, "settings": _settings(parts)}
     result: dict[str, Any] = finite(figures)
     return result
-
-
-def items(conversations: Sequence[Conversation]) -> list[ExtractItem]:
-    """Give every turn as the extractor takes it: the passage, the turns before it, the people in play."""
-    return [(turn.passage, turn.context, c.speakers) for c in conversations for turn in c.turns]
 
 
 def tune(conversations: Sequence[Conversation], parts: Parts, outputs: Path | None = None) -> list[null_bias.Trial]:
     """Sweep the null bias on conversations and write the best into the extractor's manifest; give the trials."""
     replay = Replay(parts.decoder, outputs)
     settings = parts.config.extract
-    gold = [turn.extraction for turn in _turns(conversations)]
+    gold = [turn.extraction for turn in turns_of(conversations)]
     trials = null_bias.sweep(items(conversations), gold, replay, settings.adapter, max_tokens=settings.max_tokens)
     null_bias.write(settings.adapter, null_bias.best(trials).null_bias)
     return trials
@@ -90,30 +103,33 @@ def chosen(folder: Path, name: str | None, limit: int | None) -> list[Conversati
 
 
 def _extracted(
-    conversations: Sequence[Conversation], parts: Parts, outputs: Path | None
+    conversations: Sequence[Conversation], parts: Parts, outputs: Path | None, beside: int
 ) -> tuple[dict[str, Any], list[Extraction]]:
-    """Run the extractor on every turn, once, and measure what it said."""
-    if parts.config.extract.engine == "none":
-        raise ModelError("extract.engine is none in the configuration")
-    replay = Replay(parts.decoder, outputs)
-    parts.decoder = cast(Decoder, replay)  # it stands in for one
-    extractor = parts.extractor
-    if not isinstance(extractor, TunedExtractor):
-        raise ModelError(f"the extractor {extractor.name if extractor else 'none'} gives no raw outputs to measure")
-    shown = items(conversations)
-    pieces = extractor.pieces(shown, progress=_Progress(len(shown)))
-    # From the outputs that are now known, as the memory joins them.
-    said = extractor.extract(shown)
-    gold = [turn.extraction for turn in _turns(conversations)]
-    windows_per_second = replay.fresh / replay.seconds if replay.fresh else None
-    return {
-        **output_figures(pieces, len(shown)),
-        **extraction_figures(gold, said),
-        "extractor": extractor.name,
-        "decoded": replay.fresh,
-        "decoding_seconds": replay.seconds,
-        "passages_per_second": windows_per_second and windows_per_second * len(shown) / len(pieces),
-    }, said
+    """Run the extractor on every turn, once, and the untuned base on a few."""
+    c = parts.config.extract
+    if c.engine != "local":
+        raise ModelError(f"extract.engine is {c.engine} in the configuration: only local gives raw outputs to measure")
+    pairs, recipe = labelled(conversations), Recipe(c.adapter, c.max_tokens, c.null_bias)
+    told, said = measure(pairs, parts.decoder, recipe, outputs, progress=Progress(len(pairs)))
+    gold = [label for _, label in pairs]
+    told |= {"confidence": reliability(gold, said)}
+    if beside:
+        told |= {"baseline": baseline(pairs, parts.decoder, recipe, beside, outputs)}
+    return told, said
+
+
+def _costs(
+    conversations: Sequence[Conversation], figures: Mapping[str, Any], said: Sequence[Extraction] | None, prices: Prices
+) -> dict[str, Any]:
+    """Give what 1,000 passages cost either way, and what each threshold of a cascade would cost and gain."""
+    teacher = teacher_told(conversations, prices)
+    student = student_cost(figures.get("passages_per_second"), prices)
+    gold = [turn.extraction for turn in turns_of(conversations)]
+    steps = cascade(
+        gold, said or (), figures["ceiling"], student_cost=student, teacher_cost=teacher["cost_per_1000"]
+    )  # fmt: skip
+    told = {"currency": prices.currency, "machine": asdict(prices.machine), "teacher": teacher}
+    return {**told, "cost_per_1000": student, "cascade": plain(steps)}
 
 
 def _judged(conversations: Sequence[Conversation], parts: Parts, said: Sequence[Extraction] | None) -> dict[str, Any]:
@@ -121,11 +137,13 @@ def _judged(conversations: Sequence[Conversation], parts: Parts, said: Sequence[
     judge: Judge | None = parts.judge
     if judge is None:
         raise ModelError("the configuration asks for no judge (judge.candidates is 0 or judge.adapter none)")
-    labels = [turn.extraction for turn in _turns(conversations)]
-    on_labels = judge_report(conversations, _by_turn(conversations, labels), judge, parts.encoder)
+    labels = _by_turn(conversations, [turn.extraction for turn in turns_of(conversations)])
+    on_labels = judge_report(conversations, labels, judge, parts.encoder)
     told: dict[str, Any] = {f"{key}_on_labels": value for key, value in on_labels.items()} | {"judge": judge.name}
     if said is not None:
-        told |= judge_report(conversations, _by_turn(conversations, said), judge, parts.encoder)
+        own, remembering = _by_turn(conversations, said), Remembering(judge)
+        told |= judge_report(conversations, own, remembering, parts.encoder)
+        told["judge_reliability"] = judge_reliability(conversations, own, remembering, parts.encoder)
     return told
 
 
@@ -134,10 +152,6 @@ def _by_turn(
 ) -> Mapping[str, Mapping[str, Extraction]]:
     given = iter(extractions)
     return {c.id: {turn.passage.id: next(given) for turn in c.turns} for c in conversations}
-
-
-def _turns(conversations: Sequence[Conversation]) -> list[Turn]:
-    return [turn for c in conversations for turn in c.turns]
 
 
 def _ceiling() -> dict[str, float]:
@@ -155,29 +169,44 @@ def _settings(parts: Parts) -> dict[str, Any]:
     }
 
 
-class _Progress:
-    """Tells on stderr how far the extraction is, and how long it will take."""
-
-    def __init__(self, total: int) -> None:
-        self._total = total
-        self._begun = time.monotonic()
-
-    def __call__(self, done: int) -> None:
-        seconds = time.monotonic() - self._begun
-        left = seconds / max(1, done) * (self._total - done)
-        print(f"{done}/{self._total} turns, {seconds:.0f} s, {left:.0f} s left", file=sys.stderr, flush=True)
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m training.evaluate", description="Measure the shipped students.")
     parser.add_argument("--corpus", type=Path, default=CORPUS, help="a folder of labelled conversations")
-    parser.add_argument("--json", type=Path, required=True, help="where the figures are written")
+    parser.add_argument("--json", type=Path, help="where the figures are written")
     parser.add_argument("--split", choices=(*get_args(Split), "all"), help="test where the folder is split, else all")
     parser.add_argument("--config", type=Path, help="a configuration of seem; none: the defaults")
     parser.add_argument("--limit", type=int, help="the first N conversations only")
     parser.add_argument("--extractions-cache", type=Path, help="a file that keeps what was decoded")
-    parser.add_argument("--tune", action="store_true", help="choose the null bias on dev and write it into the adapter")
+    parser.add_argument("--report", type=Path, metavar="DIR", help="write report.md and plots into this folder")
+    parser.add_argument("--scaling", nargs="+", default=(), metavar="SHARE=JSON", help="runs with less training data")
+    parser.add_argument(
+        "--baseline", type=int, default=0, metavar="N", help="measure the untuned base on N turns (slow)"
+    )
+    parser.add_argument("--prices", type=Path, default=PRICES, help="what a machine and a teacher cost")
+    modes = parser.add_mutually_exclusive_group()
+    modes.add_argument("--tune", dest="mode", action="store_const", const=TUNE, help="choose the null bias on dev")
+    modes.add_argument(
+        "--cascade", dest="mode", action="store_const", const=CASCADE, help="show each threshold's share"
+    )
     return parser
+
+
+def _tuned(conversations: Sequence[Conversation], parts: Parts, outputs: Path | None) -> tuple[dict[str, Any], str]:
+    trials = tune(conversations, parts, outputs)
+    best = null_bias.best(trials)
+    told = "\n".join(f"{t.null_bias:+5.1f}  null {t.null_f1:.3f}  slots {t.slot_f1:.3f}" for t in trials)
+    told += f"\nbest: {best.null_bias:+.1f}, written into the adapter {parts.config.extract.adapter!r}"
+    return {"trials": [asdict(t) for t in trials], "best": asdict(best)}, told
+
+
+def _measured(given: argparse.Namespace, conversations: Sequence[Conversation], parts: Parts) -> tuple[Any, str]:
+    prices, scaling, outputs = load_prices(given.prices), read_scaling(given.scaling), given.extractions_cache
+    whole = given.mode != CASCADE
+    result = evaluate(conversations, parts, outputs, prices=prices, beside=given.baseline, judged=whole)
+    told = f"{table(result)}\n\n{comparison(result)}" if whole else cascade_table(result["cascade"], prices.currency)
+    if given.report:
+        told += f"\nreport: {write_report(given.report, result, scaling, command=' '.join(sys.argv[1:]))}"
+    return result, told
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -186,22 +215,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if given.limit is not None and given.limit < 1:
             raise ConfigError(f"--limit must be at least 1, not {given.limit}")
-        name = given.split or ("dev" if given.tune else None)
+        name = given.split or ("dev" if given.mode else None)
         conversations = chosen(given.corpus, name, given.limit)
         parts = Parts(Config.load(given.config))
-        if given.tune:
-            trials = tune(conversations, parts, given.extractions_cache)
-            best = null_bias.best(trials)
-            result = {"trials": [asdict(t) for t in trials], "best": asdict(best)}
-            told = "\n".join(f"{t.null_bias:+5.1f}  null {t.null_f1:.3f}  slots {t.slot_f1:.3f}" for t in trials)
-            told += f"\nbest: {best.null_bias:+.1f}, written into the adapter {parts.config.extract.adapter!r}"
+        if given.mode == TUNE:
+            result, told = _tuned(conversations, parts, given.extractions_cache)
         else:
-            result = evaluate(conversations, parts, given.extractions_cache)
-            told = table(result)
+            result, told = _measured(given, conversations, parts)
     except SeemError as error:
         print(error, file=sys.stderr)
         return 1
-    given.json.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    if given.json:
+        given.json.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     print(told)
     return 0
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from seem.prompts import lines
-from seem.types import Extraction, TimeSpan
+from seem.types import Extraction, Passage, TimeSpan
 from seem.write.extract import Piece
 from seem.write.ground import shown_words
 from seem.write.times import resolve
@@ -92,6 +92,13 @@ def time_figures(turns: Sequence[Turn]) -> dict[str, Any]:
     }
 
 
+def unsupported_in_labels(turns: Sequence[Turn]) -> float | None:
+    """Give the share of the labels' own filled slots with a word that turn, context and speakers do not show."""
+    shown = [[t.passage.speaker, t.passage.text, t.passage.image, *_words(t.context)] for t in turns]
+    share, slots = unsupported([t.extraction for t in turns], shown)
+    return share if slots else None
+
+
 def ceiling(first: Sequence[Conversation], second: Sequence[Conversation]) -> dict[str, float]:
     """Measure a second annotation against the first: how far two teachers agree."""
     labels = {(c.id, turn.passage.id): turn.extraction for c in first for turn in c.turns}
@@ -149,6 +156,10 @@ def _score(score: Score) -> dict[str, float]:
         "support": score.support,
         "predicted": score.predicted,
     }
+
+
+def _words(context: Sequence[Passage]) -> list[str]:
+    return [words for p in context for words in (p.speaker, p.text, p.image)]
 
 
 def _resolved(times: Sequence[tuple[Turn, TimeSpan]]) -> tuple[float, int]:

@@ -27,7 +27,7 @@ import yaml
 from peft import LoraConfig, get_peft_model, get_peft_model_state_dict, set_peft_model_state_dict
 from torch.nn.functional import binary_cross_entropy_with_logits
 from torch.utils.tensorboard import SummaryWriter
-from transformers import AutoModel, AutoTokenizer, set_seed
+from transformers import AutoTokenizer, set_seed
 
 from seem.errors import ConfigError
 from seem.models.adapters import Manifest, tokenizer_fingerprint, weights_version
@@ -42,6 +42,7 @@ from training.judge_eval import judge_report, propose
 from training.judge_settings import JudgeSettings, load_judge_settings
 from training.metrics_judge import average_precision
 from training.pairs import Sample, batches, epoch, labelled_pairs, student_like_extractions, teacher_extractions
+from training.retriever_network import load_network
 
 
 class Trainee:
@@ -52,9 +53,7 @@ class Trainee:
         self.settings = settings
         self.device = pick_device(settings.device)
         self.tokenizer: Any = AutoTokenizer.from_pretrained(base.folder)
-        # The network's own dropout draws as many random numbers as LoRA's and keeps attention off its fast path.
-        plain = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
-        network = AutoModel.from_pretrained(base.folder, dtype=torch.float32, **plain)
+        network = load_network(base.folder)
         lora = LoraConfig(
             task_type="FEATURE_EXTRACTION",
             r=settings.lora.r,

@@ -5,6 +5,7 @@ Importing this puts them on the program. None of them reads or writes a passage 
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,14 +18,18 @@ from seem.cli.output import Run
 from seem.errors import ModelError, StoreError
 from seem.scope import scope
 from seem.store.verify import verify as faults
+from seem.write.cascade import TALLY_FILE, read_tally
 
 
 @app.command(epilog=SHARED)
 def stats(context: typer.Context) -> int:
-    """Count what is stored, of one memory if an id is given, else of all."""
+    """Count what is stored, of one memory if an id is given, else of all; then also what a cascade sent to its endpoint."""
     run: Run = context.obj
     with opened(run) as memory:
-        told = memory.parts.store.stats(_memory(run))
+        told: dict[str, Any] = dict(memory.parts.store.stats(_memory(run)))
+        tally = None if run.options.given else read_tally(memory.parts.config.data_dir / TALLY_FILE)
+    if tally is not None:
+        told |= {f"cascade_{name}": value for name, value in {**asdict(tally), "share": round(tally.share, 4)}.items()}
     return run.told(told, lambda console: render.pairs(console, told))
 
 

@@ -55,6 +55,16 @@ class Writing:
 
 
 @dataclass(frozen=True, slots=True)
+class Drift:
+    """For ``training.drift``: passages of one check, and the floors of the student's agreement (null: none)."""
+
+    sample: int = setting(100, low=1, high=100_000)
+    slot_f1: float | None = setting(None, low=0, high=1)
+    fact_f1: float | None = setting(None, low=0, high=1)
+    null_accuracy: float | None = setting(None, low=0, high=1)
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """The whole tree. ``cache`` empty: ``answers.db`` in OUT; else a file that several OUTs share."""
 
@@ -62,6 +72,7 @@ class Settings:
     answers: Answers = Answers()
     price: Price = Price()
     writing: Writing = Writing()
+    drift: Drift = Drift()
     cache: str = ""
 
 
