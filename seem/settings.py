@@ -118,7 +118,8 @@ class _Loader(yaml.SafeLoader):
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
             raise yaml.MarkedYAMLError(
-                problem="an alias; write the value out", problem_mark=self.peek_event().start_mark
+                problem="an alias; write the value out",
+                problem_mark=self.peek_event().start_mark,  # type: ignore[no-untyped-call]
             )
         return super().compose_node(parent, index)
 

@@ -135,10 +135,13 @@ class Parts:
             return told
 
     def _encoder(self) -> Encoder:
-        from seem.models.encoder import SentenceEncoder
+        from seem.models.adapters import shipped_for
+        from seem.models.base import find_base
+        from seem.models.encoder import TASK, SentenceEncoder
 
         c = self.config.encoder
-        return SentenceEncoder(c.model, device=c.device, adapter=None if c.adapter == "none" else c.adapter)
+        adapter = shipped_for(TASK, find_base(c.model)) if c.adapter == "auto" else c.adapter
+        return SentenceEncoder(c.model, device=c.device, adapter=None if adapter == "none" else adapter)
 
     def _extractor(self) -> Extractor | None:
         c = self.config.extract

@@ -12,7 +12,7 @@ import torch
 from trl.trainer.sft_trainer import SFTTrainer
 
 
-class CompletionTrainer(SFTTrainer):  # type: ignore[misc]
+class CompletionTrainer(SFTTrainer):
     """SFTTrainer for padded batches on CPU."""
 
     def compute_loss(

@@ -52,7 +52,7 @@ def _stored(store: Store, memory: str, since: datetime | None) -> list[tuple[Seq
     with store.reading() as connection:
         query = sa.select(t.extractions).where(t.extractions.c.memory == memory)
         said = {row.passage_id: rows.to_extraction(row) for row in connection.execute(query)}
-    found = []
+    found: list[tuple[Sequence[Passage], int, Extraction]] = []
     for n, passage in enumerate(passages):
         extraction = said.get(passage.id)
         new = since is None or (passage.created_at is not None and passage.created_at >= since)

@@ -82,8 +82,8 @@ def cascade(
         told = figures(np.where(sent[:, None], teachers, own).sum(axis=0))
         random = figures((1 - share) * own.sum(axis=0) + share * teachers.sum(axis=0))
         cost = None if student_cost is None or teacher_cost is None else student_cost + share * teacher_cost
-        quality = [float(told[name]) for name in ("slot_f1", "fact_f1", "null_f1")]
-        steps.append(Step(below, share, *quality, float(random["slot_f1"]), cost))
+        slot, fact, null = (float(told[name]) for name in ("slot_f1", "fact_f1", "null_f1"))
+        steps.append(Step(below, share, slot, fact, null, float(random["slot_f1"]), cost))
     return steps
 
 

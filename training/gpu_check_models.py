@@ -26,7 +26,7 @@ def models(step: str, out: Path, *, cpu: bool) -> dict[str, Any]:
     """Make the base, of the shape of Qwen3-0.6B or tiny, with a tokenizer of the corpus's words, and cut a small corpus."""
     from transformers import Qwen3Config, Qwen3ForCausalLM
 
-    chosen = {"train": 2, "dev": 1, "test": 1} if cpu else {"train": 4, "dev": 2, "test": 1}
+    chosen = {"train": 2, "dev": 2, "test": 1} if cpu else {"train": 4, "dev": 2, "test": 1}
     split = json.loads((CORPUS / "split.json").read_text(encoding="utf-8"))
     folder = out / "models" / "corpus"
     (folder / "conversations").mkdir(parents=True, exist_ok=True)
@@ -40,7 +40,7 @@ def models(step: str, out: Path, *, cpu: bool) -> dict[str, Any]:
     tokenizer = _tokenizer()
     tokenizer.save_pretrained(base)
     torch.manual_seed(1)
-    shape = (
+    shape: dict[str, Any] = (
         {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 2}
         | {"num_key_value_heads": 1, "head_dim": 32, "vocab_size": TOKENS + 64}
         if cpu
@@ -49,8 +49,8 @@ def models(step: str, out: Path, *, cpu: bool) -> dict[str, Any]:
     )
     special = {"eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.pad_token_id, "bos_token_id": None}
     with torch.device("cpu" if cpu else "cuda"):
-        network = Qwen3ForCausalLM(Qwen3Config(tie_word_embeddings=True, **shape, **special)).to(torch.bfloat16)
-    network.save_pretrained(base)
+        network: Any = Qwen3ForCausalLM(Qwen3Config(tie_word_embeddings=True, **shape, **special))
+    network.to(torch.bfloat16).save_pretrained(base)
     million = sum(p.numel() for p in network.parameters()) / 1e6
     device = "cpu" if cpu else torch.cuda.get_device_name()
     return {"device": device, "torch": torch.__version__, "million weights": round(million, 1)}
@@ -73,7 +73,8 @@ def _tokenizer() -> Any:
     )
     files = sorted((CORPUS / "conversations").glob("*.json"))[:20]
     tokenizer.train_from_iterator((file.read_text(encoding="utf-8") for file in files), told)
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|im_end|>", pad_token="<|endoftext|>")
+    made: Any = PreTrainedTokenizerFast
+    return made(tokenizer_object=tokenizer, eos_token="<|im_end|>", pad_token="<|endoftext|>")
 
 
 def decoder(step: str, out: Path, *, cpu: bool) -> dict[str, Any]:

@@ -33,7 +33,7 @@ from training.sft import BUILDERS
 from training.student import common_arguments, load_plain, load_student, run
 
 
-class Distiller(DistillationTrainer):  # type: ignore[misc]
+class Distiller(DistillationTrainer):
     """DistillationTrainer whose prompts become the same tokens as when they are served."""
 
     def _tokenize_prompts(self, prompts: list[str]) -> tuple[list[list[int]], None, dict[str, Any]]:

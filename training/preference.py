@@ -23,20 +23,20 @@ from trl.trainer.dpo_trainer import DPOTrainer
 
 from seem.errors import InputError
 from seem.models.base import find_base
-from training.corpus import split
+from training.corpus import Split, split
 from training.preference_pairs import read_pairs
 from training.recipe_settings import PreferenceSettings, load_preference_settings
 from training.student import common_arguments, load_student, run
 
 
-class Chooser(DPOTrainer):  # type: ignore[misc]
+class Chooser(DPOTrainer):
     """DPOTrainer over rows of token ids: its own reading of texts would take look-alikes of special tokens in them for such."""
 
     def _prepare_dataset(self, dataset: Any, *arguments: Any, **named: Any) -> Any:
         return dataset
 
 
-def rows(settings: PreferenceSettings, name: str, tokenizer: Any) -> list[dict[str, list[int]]]:
+def rows(settings: PreferenceSettings, name: Split, tokenizer: Any) -> list[dict[str, list[int]]]:
     """Give the rows of one split's pairs, those left out that are longer than ``max_length + max_tokens``."""
     path = Path(settings.pairs) / f"{name}.jsonl"
     found = [p.row(tokenizer) for p in read_pairs(path, (c.id for c in split(name, Path(settings.corpus))))]

@@ -102,7 +102,8 @@ def run(trainer: Any, recipe: Recipe, base: BaseModel, *, name: str) -> Path:
     output = Path(recipe.output)
     kept = output / "training.yaml"
     told = yaml.safe_dump(dataclasses.asdict(recipe), sort_keys=True)
-    checkpoint = get_last_checkpoint(str(output / "run")) if (output / "run").is_dir() else None
+    newest: Any = get_last_checkpoint
+    checkpoint = newest(str(output / "run")) if (output / "run").is_dir() else None
     if checkpoint and kept.exists() and kept.read_text(encoding="utf-8") != told:
         raise ConfigError(
             f"{output / 'run'} was left by a run with other settings; delete {output} to start anew, or name another output"

@@ -58,6 +58,11 @@ def shipped() -> list[str]:
     return sorted(p.name for p in SHIPPED.iterdir() if (p / MANIFEST).exists()) if SHIPPED.is_dir() else []
 
 
+def shipped_for(name: str, base: BaseModel) -> str | None:
+    """Give the name of a shipped adapter if it was trained on this base, else ``None``."""
+    return name if name in shipped() and read_manifest(SHIPPED / name).base_fingerprint == base.fingerprint else None
+
+
 def read_manifest(folder: Path) -> Manifest:
     """Read an adapter's manifest."""
     try:

@@ -12,6 +12,8 @@ import logging
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
@@ -96,6 +98,23 @@ def quantization(wanted: str, device: str | None = None) -> dict[str, Any]:
     make: Any = BitsAndBytesConfig
     config = make(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=torch.bfloat16)
     return {"quantization_config": config, **({"device_map": {"": device}} if device else {})}
+
+
+@contextmanager
+def left_packed(model: torch.nn.Module) -> Iterator[None]:
+    """Keep bitsandbytes from unpacking, when an adapter is attached, four-bit weights that a forward pass packed for the CPU.
+
+    ``state_dict()``, of which peft calls for the adapter's weights alone, unpacks all and leaves their scales as they were packed.
+    """
+    states: list[Any] = [getattr(getattr(module, "weight", None), "quant_state", None) for module in model.modules()]
+    packed = [state for state in states if getattr(state, "packing_format_for_cpu", False)]
+    for state in packed:
+        state.packing_format_for_cpu = False
+    try:
+        yield
+    finally:
+        for state in packed:
+            state.packing_format_for_cpu = True
 
 
 @lru_cache(maxsize=1)

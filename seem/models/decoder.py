@@ -23,7 +23,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache
 
 from seem.errors import ModelError
 from seem.models.adapters import Manifest, check_fit, find_adapter, refuse_unmatched
-from seem.models.base import find_base, pick_device, pick_dtype, quantization
+from seem.models.base import find_base, left_packed, pick_device, pick_dtype, quantization
 from seem.prompts.encode import encode_prompt
 
 
@@ -122,14 +122,15 @@ class Decoder:
 
     def _attach(self, folder: Path, task: str) -> None:
         self._activate(None)
-        try:
-            if isinstance(self._model, PeftModel):
-                self._model.load_adapter(str(folder), adapter_name=task)
-            else:
-                self._model = PeftModel.from_pretrained(self._model, str(folder), adapter_name=task)
-        except (RuntimeError, ValueError, KeyError, TypeError) as error:
-            raise ModelError(f"adapter {folder} cannot be put on {self.base.name!r}: {error}") from error
-        placed = set(get_peft_model_state_dict(self._model, adapter_name=task))
+        with left_packed(self._model):
+            try:
+                if isinstance(self._model, PeftModel):
+                    self._model.load_adapter(str(folder), adapter_name=task)
+                else:
+                    self._model = PeftModel.from_pretrained(self._model, str(folder), adapter_name=task)
+            except (RuntimeError, ValueError, KeyError, TypeError) as error:
+                raise ModelError(f"adapter {folder} cannot be put on {self.base.name!r}: {error}") from error
+            placed = set(get_peft_model_state_dict(self._model, adapter_name=task))
         given = set(load_peft_weights(str(folder), device="cpu"))
         refuse_unmatched(folder, sorted(placed - given), sorted(given - placed))
         self._model.eval()
@@ -159,8 +160,9 @@ class Decoder:
             return
         if self._mergeable and self._active is not None:
             self._model.unmerge_adapter()
-            for name, weight in self._base_weights().items() if self._pristine else ():
-                weight.data.copy_(self._pristine[name])
+            if self._pristine:
+                for name, weight in self._base_weights().items():
+                    weight.data.copy_(self._pristine[name])
         if task is not None:
             self._model.set_adapter(task)
             # Folding the update into the weights spares two small products a layer. Taking it out again is exact to the last bits in float32 alone: a

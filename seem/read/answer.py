@@ -5,6 +5,8 @@ Greedy decoding with the ``answer`` adapter on the same base that extracts. Know
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from seem.models.decoder import Decoder, Request
 from seem.prompts.answer import NOT_MENTIONED, tuned_prompt
 
@@ -25,8 +27,14 @@ class TunedReader:
 
     def answer(self, question: str, context: str) -> str:
         """Answer from the context alone; without any context nothing is known."""
-        if not context.strip():
-            return NOT_MENTIONED
-        request = Request(tuned_prompt(question, context), first_bias=self._bias)
-        output = self._decoder.generate([request], task=TASK, max_tokens=self._max_tokens)[0]
-        return output.text.strip() or NOT_MENTIONED
+        return self.answer_all([(question, context)])[0]
+
+    def answer_all(self, asked: Sequence[tuple[str, str]]) -> list[str]:
+        """Answer (question, context) pairs in one batch, in order."""
+        told = [n for n, (_, context) in enumerate(asked) if context.strip()]
+        requests = [Request(tuned_prompt(*asked[n]), first_bias=self._bias) for n in told]
+        outputs = self._decoder.generate(requests, task=TASK, max_tokens=self._max_tokens) if requests else []
+        answers = [NOT_MENTIONED] * len(asked)
+        for n, output in zip(told, outputs, strict=True):
+            answers[n] = output.text.strip() or NOT_MENTIONED
+        return answers

@@ -206,7 +206,7 @@ def _lists(rows: npt.NDArray[np.float32], numbers: npt.NDArray[np.int64]) -> Any
     order = np.random.default_rng(0).permutation(count)
     index: Any = faiss.IndexIVFFlat(faiss.IndexFlatIP(dimension), dimension, number, faiss.METRIC_INNER_PRODUCT)
     index.train(rows[order[: _TRAINING * number]])
-    index.set_direct_map_type(faiss.DirectMap.Hashtable)
+    index.set_direct_map_type(faiss.DirectMap.Hashtable)  # type: ignore[attr-defined]
     index.add_with_ids(rows, numbers)
     tried = rows[order[:_TRIED]]
     right = numbers[faiss.knn(tried, rows, min(_TOP, count), metric=faiss.METRIC_INNER_PRODUCT)[1]]

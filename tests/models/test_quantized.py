@@ -37,11 +37,8 @@ def test_four_bits_decode_on_cpu_and_keep_to_a_grammar() -> None:
     assert held.finished and held.text in ("none", "E Ana")
 
 
-@pytest.mark.xfail(
-    reason="after a forward pass on CPU, an adapter attached to four bits writes nonsense; cause not found",
-    strict=False,
-)
-def test_an_adapter_works_on_four_bits_and_leaves_no_trace() -> None:
+def test_an_adapter_attached_after_a_pass_works_on_four_bits_and_leaves_no_trace() -> None:
+    """A forward pass packs the weights for the CPU; attaching the adapter must not unpack them, for their scales would stay as they were packed."""
     small = Decoder(device="cpu", quantize="4bit")
     near = last_logits(small)
     small.load("extract", task="extract")

@@ -35,7 +35,7 @@ def tiny_adapter(folder: Path, base: Path, seed: int, *, task: str = "extract", 
     """Write an adapter with random weights, which differ by seed."""
     torch.manual_seed(seed)
     lora = LoraConfig(task_type="CAUSAL_LM", r=2, lora_alpha=64, target_modules="all-linear", init_lora_weights=False)
-    get_peft_model(LlamaForCausalLM.from_pretrained(base, dtype=torch.float32), lora).save_pretrained(folder)
+    get_peft_model(LlamaForCausalLM.from_pretrained(base, dtype=torch.float32), lora).save_pretrained(str(folder))
     found = find_base(str(base))
     own = fingerprint or found.fingerprint
     Manifest(task, found.name, own, tokenizer_fingerprint(base), weights_version(folder)).write(folder)

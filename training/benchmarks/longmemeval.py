@@ -112,11 +112,12 @@ def _retrieval(outcomes: Sequence[tuple[Case, Outcome]], ks: Sequence[int]) -> d
         if not _measured(case):
             continue
         labels = {k: told.labels for k, told in found.items()}
-        users = {d.key for d in case.drafts if d.metadata.get("role") == "user"}
+        turn = {d.key: d.key for d in case.drafts if d.metadata.get("role") == "user"}
+        session = {key: session_of(key) for key in turn}
         evidence = case.queries[0].evidence
         for k in ks:
-            turns = first(labels, k, lambda label, users=users: label if label in users else None)
-            sessions = first(labels, k, lambda label, users=users: session_of(label) if label in users else None)
+            turns = first(labels, k, turn.get)
+            sessions = first(labels, k, session.get)
             levels = {
                 "turn": retrieval_scores(turns, set(evidence), k),
                 "session": retrieval_scores(sessions, {session_of(label) for label in evidence}, k),

@@ -89,8 +89,8 @@ def models_only(config: Config, *, extract: bool) -> Parts:
     """Give the parts that all cases share; without ``extract``, passages are only stored and indexed."""
     if extract:
         return Parts(config)
-    extract, judge = replace(config.extract, engine="none"), replace(config.judge, engine="none")
-    return Parts(replace(config, extract=extract, judge=judge))
+    without = replace(config, extract=replace(config.extract, engine="none"))
+    return Parts(replace(without, judge=replace(config.judge, engine="none")))
 
 
 def import_case(case: Case, models: Parts, folder: Path, *, parts: int = 1) -> Imported:
@@ -259,7 +259,7 @@ class _Clock:
 def _key(case: Case, models: Parts, parts: int) -> str:
     config = models.config
     adapters = [_adapter(part.adapter) for part in (config.extract, config.judge, config.encoder, config.fuse)]
-    decides = [
+    decides: list[Any] = [
         case.id,
         case.data,
         models.extractor.name if models.extractor else "none",

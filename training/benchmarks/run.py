@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -152,4 +152,4 @@ def _answers(case: Case, ready: Any, plan: Plan, models: Parts, reader: Reader, 
         return asdict(Said(text, seconds, *used))
 
     rows = enumerate(tqdm(case.queries, desc=f"answers {case.id}", unit="answer", file=sys.stderr, leave=False))
-    return [Said(**kept.get(str(number), lambda query=query: answer(query))) for number, query in rows]
+    return [Said(**kept.get(str(number), partial(answer, query))) for number, query in rows]

@@ -54,6 +54,7 @@ def table(report: Mapping[str, Any]) -> str:
         "| vectors | index | build s | MiB | median ms | p95 ms | ms a query, 16 at once | recall@20 |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
+    cells: tuple[float, ...]
     for size, told in report["sizes"].items():
         for name, each in told["index"].items():
             cells = (each["build_seconds"], each["bytes"] / 2**20, each["ms"]["median"], each["ms"]["p95"])

@@ -7,6 +7,7 @@ same graph and restarts. Knows nothing about vectors.
 from __future__ import annotations
 
 import statistics
+from functools import partial
 from typing import Any
 
 import igraph
@@ -34,12 +35,12 @@ def graphs(size: int, repeats: int, seed: int) -> dict[str, Any]:
     _, folded = timed(graph.csr)
     restarts = seeds(told, max(repeats, BATCH), seed + 3)
     tensor = torch.from_numpy(restarts)
-    single = [timed(lambda n=n: personalized_pagerank(graph, tensor[n], damping=DAMPING)) for n in range(repeats)]
+    single = [timed(partial(personalized_pagerank, graph, tensor[n], damping=DAMPING)) for n in range(repeats)]
     batch = [timed(lambda: personalized_pagerank(graph, tensor[:BATCH], damping=DAMPING))[1] for _ in range(repeats)]
-    walked = [timed(lambda n=n: _walked(graph, restarts[n]))[1] for n in range(repeats)]
+    walked = [timed(partial(_walked, graph, restarts[n]))[1] for n in range(repeats)]
     other, other_built = timed(lambda: _other(told))
     lists = [restarts[n].tolist() for n in range(repeats)]
-    exact = [timed(lambda reset=reset: _prpack(other, reset)) for reset in lists]
+    exact = [timed(partial(_prpack, other, reset)) for reset in lists]
     pairs = [(ours.numpy(), np.array(theirs)) for (ours, _), (theirs, _) in zip(single, exact, strict=True)]
     ours_ms, theirs_ms = milliseconds(single), milliseconds(exact)
     per_query = spread([1000 * seconds / BATCH for seconds in batch])

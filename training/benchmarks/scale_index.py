@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import faiss
@@ -109,9 +110,9 @@ def _faiss(index: Any) -> Search:
 
 
 def _index(search: Search, asked: Floats, exact: npt.NDArray[np.int64], cost: Mapping[str, float]) -> dict[str, Any]:
-    found = [timed(lambda n=n: search(asked[n : n + 1])) for n in range(len(asked))]
+    found = [timed(partial(search, asked[n : n + 1])) for n in range(len(asked))]
     starts = range(0, len(asked) - BATCH + 1, BATCH) if len(asked) >= BATCH else [0]
-    batches = [timed(lambda s=s: search(asked[s : s + BATCH]))[1] / min(BATCH, len(asked)) for s in starts]
+    batches = [timed(partial(search, asked[s : s + BATCH]))[1] / min(BATCH, len(asked)) for s in starts]
     return {
         **cost,
         "ms": milliseconds(found),
