@@ -45,7 +45,7 @@ Progress = Callable[[int, int], None]
 CHUNK = 128
 DEPTH = 60
 PLAIN = {"dense": 1.0, "bm25": 1.0}
-FULL = {"dense": 1.0, "bm25": 1.0, "told": 1.0, "told_bm25": 0.5, "facts": 0.5, "parsed": 0.5, "walk": 0.5}
+FULL = {"dense": 1.5, "bm25": 1.0, "told": 1.0, "told_bm25": 0.5, "facts": 0.5, "parsed": 0.5, "walk": 0.5}
 
 
 @dataclass(frozen=True, slots=True)
