@@ -29,7 +29,7 @@ mkdir -p "$out"
 rm -f "$out"/*.json
 
 if ((${#steps[@]} == 0)); then
-  listed=$("$python" -m training.gpu_check steps)
+  listed=$("$python" -m training.gpu.check steps)
   mapfile -t steps <<< "$listed"
 elif [[ ! -f $out/models/decoder/config.json ]]; then
   steps=(models "${steps[@]}")
@@ -41,7 +41,7 @@ for step in "${steps[@]}"; do
     continue
   fi
   printf '%-20s ' "$step"
-  timeout $((left < longest ? left : longest)) "$python" -m training.gpu_check run "$step" --out "$out" "${flags[@]}" > "$out/$step.log" 2>&1 || true
-  "$python" -m training.gpu_check told "$step" --out "$out"
+  timeout $((left < longest ? left : longest)) "$python" -m training.gpu.check run "$step" --out "$out" "${flags[@]}" > "$out/$step.log" 2>&1 || true
+  "$python" -m training.gpu.check told "$step" --out "$out"
 done
-"$python" -m training.gpu_check table "${steps[@]}" --out "$out"
+"$python" -m training.gpu.check table "${steps[@]}" --out "$out"

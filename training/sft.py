@@ -1,6 +1,6 @@
 """LoRA tuning of the decoder for any task: ``python -m training.sft --config configs/train/extract.yaml``.
 
-TRL's SFTTrainer over rows from ``training.examples`` (loss on the completion only). Resumes after a kill from its last checkpoint, with the same
+TRL's SFTTrainer over rows from ``training.examples.extract`` (loss on the completion only). Resumes after a kill from its last checkpoint, with the same
 settings and rows only; writes curves (TensorBoard and PNG), adapter, manifest, resolved configuration, metrics and card. Knows nothing about what a
 task's completion means.
 """
@@ -43,16 +43,16 @@ from seem.models.adapters import (
     weights_version,
 )
 from seem.models.base import BaseModel, find_base, pick_device, pick_dtype, quantization
-from training.answer_examples import answer_examples
 from training.card import write_card
 from training.corpus import split
 from training.cpu_trainer import CompletionTrainer
 from training.environment import environment
-from training.examples import Built, Example, extract_examples
-from training.fuse_examples import fuse_examples
-from training.labels import read_labels
+from training.examples.answer import answer_examples
+from training.examples.extract import Built, Example, extract_examples
+from training.examples.fuse import fuse_examples
+from training.examples.labels import read_labels
+from training.examples.parse import parse_examples
 from training.loss_plot import LOSSES, draw_losses
-from training.parse_examples import parse_examples
 from training.settings import Settings, load_settings
 
 BUILDERS: dict[str, Callable[..., Built]] = {

@@ -19,7 +19,7 @@ from seem.wiring import Parts
 from seem.write.cascade import CascadeExtractor, read_tally
 from tests.models.tiny import tiny_adapter, tiny_base
 from tests.training.openai_server import Answer, Server, frame
-from training.gate import switch
+from training.operation.gate import switch
 
 ITEMS: list[ExtractItem] = [(Passage("p1", "m", "I sold the piano in Riga yesterday.", speaker="Ede"), (), ())]
 

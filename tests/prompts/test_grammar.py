@@ -16,8 +16,8 @@ from seem.prompts.grammar import extraction_grammar
 from seem.prompts.window import Window, windows
 from seem.types import Passage
 from training.corpus import split
-from training.examples import labelled
-from training.projection import project
+from training.examples.extract import labelled
+from training.examples.projection import project
 
 
 @pytest.fixture(scope="module")

@@ -17,8 +17,8 @@ from seem.types import Extraction
 from tests.flows.people import memory as opened
 from tests.flows.people import said
 from tests.training.openai_server import Answer, Server, block, event, frame
-from training.drift import DRIFTED, EARLY, main
-from training.drift_sample import sampled
+from training.operation.drift import DRIFTED, EARLY, main
+from training.operation.sample import sampled
 
 TEXTS = [f"{verb} the {thing}" for verb in ("mended", "painted", "sold") for thing in ("gate", "boat", "shed")]
 

@@ -17,10 +17,10 @@ from seem.models.decoder import Decoder, Generated, Request
 from seem.models.fakes import HashingEncoder, ScriptedJudge
 from seem.wiring import Parts
 from training.corpus import CORPUS, load, split
-from training.evaluate import chosen, evaluate, tune
-from training.evaluate_figures import TARGETS, ceiling, table
-from training.null_bias import Trial, best
-from training.replay import Replay
+from training.evaluate.figures import TARGETS, ceiling, table
+from training.evaluate.null_bias import Trial, best
+from training.evaluate.program import chosen, evaluate, tune
+from training.evaluate.replay import Replay
 
 PIANO = "I sold the piano yesterday."
 PIANO_LINE = "E Odile| sold the piano|when yesterday\n"

@@ -15,8 +15,8 @@ from seem.prompts.encode import encode_prompt
 from seem.prompts.fuse import fuse_prompt
 from seem.write.fuse import notes
 from training.corpus import Conversation, Occurrence, split
-from training.fuse_examples import fuse_examples, members, occurrence_turns, shown_share, unshown
-from training.fuse_report import compare, rouge_l, table
+from training.evaluate.fuse import compare, rouge_l, table
+from training.examples.fuse import fuse_examples, members, occurrence_turns, shown_share, unshown
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,8 @@ from seem.models.decoder import Decoder
 from seem.write.extract import TunedExtractor
 from tests.models.tiny import tiny_adapter, tiny_base
 from tests.training.test_evaluate import BIKE, PIANO, PIANO_LINE, SCRIPT, SMALL_TALK, ScriptedDecoder, event, turn
-from training.gate import REFUSED, Compared, compare, main, switch
-from training.gate_frozen import Frozen, frozen_split, read_frozen, write_frozen
+from training.operation.frozen import Frozen, frozen_split, read_frozen, write_frozen
+from training.operation.gate import REFUSED, Compared, compare, main, switch
 
 BIKE_LINE = "E Odile| did not buy a bicycle\n"
 GOOD = {**SCRIPT, BIKE: (-1.0, BIKE_LINE)}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from training import gpu_check
+from training.gpu import check as gpu_check
 
 ROOT = Path(__file__).parents[2]
 
@@ -27,7 +27,7 @@ def test_missing_failed_and_stopped_steps(tmp_path: Path, monkeypatch: pytest.Mo
     def wrong(step: str, out: Path, *, cpu: bool) -> dict[str, object]:
         raise AssertionError("scores differ")
 
-    import training.gpu_check_students as students
+    from training.gpu import students
 
     monkeypatch.setattr(students, "student", lacking)
     gpu_check.run("gpu-extract", tmp_path, cpu=True)

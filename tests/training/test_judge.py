@@ -20,11 +20,20 @@ from seem.models.protocols import JudgeInput
 from seem.prompts.judge import describe_side
 from seem.types import Event, Extraction, Passage, TimeSpan
 from training.corpus import split
-from training.judge import Trainee, read_checkpoint, write_checkpoint
-from training.judge_calibrate import Table, calibrate, pick_threshold, reliability
-from training.judge_eval import judge_report
-from training.judge_settings import JudgeSettings, load_judge_settings
-from training.pairs import Sample, batches, disguised, epoch, labelled_pairs, student_like, tales, teacher_extractions
+from training.judge.calibrate import Table, calibrate, pick_threshold, reliability
+from training.judge.evaluate import judge_report
+from training.judge.pairs import (
+    Sample,
+    batches,
+    disguised,
+    epoch,
+    labelled_pairs,
+    student_like,
+    tales,
+    teacher_extractions,
+)
+from training.judge.settings import JudgeSettings, load_judge_settings
+from training.judge.train import Trainee, read_checkpoint, write_checkpoint
 
 # peft asks transformers by an old name.
 pytestmark = pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated:FutureWarning")

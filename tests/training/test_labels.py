@@ -10,7 +10,7 @@ import pytest
 
 from seem.errors import InputError
 from tests.training.tiny_corpus import tiny_corpus
-from training.labels import read_labels
+from training.examples.labels import read_labels
 
 
 @pytest.fixture(scope="module")

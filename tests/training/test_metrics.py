@@ -12,8 +12,8 @@ from sklearn.metrics import average_precision_score
 
 from seem.errors import InputError
 from seem.types import Event, Extraction, Fact, TimeSpan
-from training.metrics import content_tokens, score, token_f1, tokens
-from training.metrics_extract import (
+from training.evaluate.metrics import content_tokens, score, token_f1, tokens
+from training.evaluate.slots import (
     event_similarity,
     negated,
     null_score,
@@ -21,7 +21,7 @@ from training.metrics_extract import (
     time_exact,
     unsupported,
 )
-from training.metrics_judge import (
+from training.judge.metrics import (
     average_precision,
     b_cubed,
     false_merges,
@@ -29,7 +29,7 @@ from training.metrics_judge import (
     recall_at_precision,
     trap_kind,
 )
-from training.metrics_judge import report as judge_report
+from training.judge.metrics import report as judge_report
 
 CORPUS = Path(__file__).resolve().parents[2] / "data" / "corpus"
 

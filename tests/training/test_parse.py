@@ -17,8 +17,8 @@ from seem.prompts.parse import parse_grammar
 from seem.types import Fact
 from tests.training.tiny_corpus import tiny_corpus
 from training.corpus import Question, split
-from training.parse_examples import parse_examples, projected
-from training.parse_report import pattern_figures, report, table
+from training.evaluate.parse import pattern_figures, report, table
+from training.examples.parse import parse_examples, projected
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ from seem.types import Event, Extraction, Fact, Passage, TimeSpan
 from seem.write.ground import shown_words
 from seem.write.polarity import is_negated
 from training.corpus import split
-from training.examples import labelled
-from training.projection import project
+from training.examples.extract import labelled
+from training.examples.projection import project
 
 
 def projected(text: str, label: Extraction) -> Extraction:

@@ -17,11 +17,11 @@ from seem.errors import ConfigError, InputError
 from seem.models.base import find_base
 from seem.models.decoder import Decoder, Request
 from seem.prompts.encode import encode_prompt
-from training import on_policy, preference
 from training.corpus import split
-from training.examples import extract_examples
-from training.preference_pairs import Pair, make_pairs, read_pairs, write_pairs
-from training.recipe_settings import OnPolicySettings, PreferenceSettings
+from training.examples.extract import extract_examples
+from training.recipes import on_policy, preference
+from training.recipes.pairs import Pair, make_pairs, read_pairs, write_pairs
+from training.recipes.settings import OnPolicySettings, PreferenceSettings
 from training.settings import Lora
 
 CORPUS = Path("data/corpus")
@@ -160,7 +160,7 @@ def test_the_student_moves_towards_the_teacher(distilled: Path, distillation: On
     student.generate([Request(TURN)], task="extract", max_tokens=1)
     assert divergence(student, teacher) < 0.97 * before
     assert speaks(distilled, distillation.base).tokens > 0
-    assert "training.on_policy" in (distilled / "README.md").read_text(encoding="utf-8")
+    assert "training.recipes.on_policy" in (distilled / "README.md").read_text(encoding="utf-8")
 
 
 def test_a_killed_distillation_goes_on(distilled: Path, distillation: OnPolicySettings, tmp_path: Path) -> None:

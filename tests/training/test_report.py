@@ -16,14 +16,14 @@ from seem.models.fakes import ScriptedJudge
 from seem.types import Event, Extraction, Fact
 from tests.training.test_evaluate import BIKE, PIANO, SCRIPT, SMALL_TALK, ScriptedDecoder, event, parts, turn
 from training.corpus import CORPUS, Conversation, load, read
-from training.evaluate import evaluate
-from training.evaluate_baseline import PROMPT, sample
-from training.evaluate_confidence import cascade, cascade_table, plain, reliability
-from training.evaluate_counts import counts, differences, figures, intervals
-from training.evaluate_figures import extraction_figures, finite
-from training.evaluate_prices import PRICES, Hosted, Machine, Prices, load_prices, student_cost
-from training.evaluate_table import comparison, markdown
-from training.report import read_scaling, router_figures, write_report
+from training.evaluate.baseline import PROMPT, sample
+from training.evaluate.confidence import cascade, cascade_table, plain, reliability
+from training.evaluate.counts import counts, differences, figures, intervals
+from training.evaluate.figures import extraction_figures, finite
+from training.evaluate.prices import PRICES, Hosted, Machine, Prices, load_prices, student_cost
+from training.evaluate.program import evaluate
+from training.evaluate.report import read_scaling, router_figures, write_report
+from training.evaluate.table import comparison, markdown
 
 PNG = b"\x89PNG\r\n"
 GOOD = {**SCRIPT, BIKE: (-1.0, "E Odile| did not buy a bicycle\n")}

@@ -20,11 +20,11 @@ from seem.store.store import Store
 from seem.wiring import Parts
 from tests.training.tiny_corpus import tiny_corpus
 from training.corpus import split
-from training.retriever import Trainee, over, read_checkpoint, train
-from training.retriever_eval import compare, main, recalls, table
-from training.retriever_network import write_checkpoint
-from training.retriever_pairs import epoch, queries, spared_turns, texts_of
-from training.retriever_settings import RetrieverSettings, load_retriever_settings
+from training.retriever.evaluate import compare, main, recalls, table
+from training.retriever.network import write_checkpoint
+from training.retriever.pairs import epoch, queries, spared_turns, texts_of
+from training.retriever.settings import RetrieverSettings, load_retriever_settings
+from training.retriever.train import Trainee, over, read_checkpoint, train
 from training.settings import Lora
 
 # peft asks transformers by an old name.

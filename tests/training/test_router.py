@@ -16,11 +16,11 @@ from seem.models.router import Asked, Linear, TunedRouter, chosen
 from seem.read.route_signals import NAMES
 from tests.training.tiny_corpus import tiny_corpus
 from training.corpus import split
-from training.router import train, verdict
-from training.router_candidates import STRENGTHS, Table, candidates, folds_of, held_out, regret
-from training.router_outcomes import Arm, Outcome, counts, outcomes
-from training.router_report import EXPAND, GRAPH, LORA, ORACLE, figures, fixed, winner
-from training.router_settings import RouterSettings, load_router_settings
+from training.router.candidates import STRENGTHS, Table, candidates, folds_of, held_out, regret
+from training.router.outcomes import Arm, Outcome, counts, outcomes
+from training.router.report import EXPAND, GRAPH, LORA, ORACLE, figures, fixed, winner
+from training.router.settings import RouterSettings, load_router_settings
+from training.router.train import train, verdict
 from training.settings import Lora
 
 # peft asks transformers by an old name.
@@ -146,7 +146,7 @@ def _the_lora_head_serves_as_trained(settings: RouterSettings, encoder: Sentence
     """What may not ship on eight questions must still come back from disk as it was."""
     from seem.models.adapters import Manifest, tokenizer_fingerprint
     from seem.models.router import manifest_settings, write_scorer
-    from training.router_lora import RouterTrainee
+    from training.router.lora import RouterTrainee
 
     base = encoder.backbone.base
     asked = Asked(np.zeros((2, len(NAMES))), np.zeros((2, encoder.dimension)), ("Why did it end?", "When was it?"))

@@ -20,7 +20,7 @@ from seem.prompts.encode import encode_prompt
 from seem.prompts.lines import parse
 from seem.prompts.window import windows
 from seem.write.extract import TunedExtractor
-from training.examples import IGNORED, extract_examples
+from training.examples.extract import IGNORED, extract_examples
 from training.settings import Lora, Settings, load_settings
 from training.sft import train
 

@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from seem.models.protocols import JudgeInput
-from training.answer_examples import LabelExtractor, drafts
 from training.benchmarks.cases import Bench, Case, Query
 from training.benchmarks.judging import Marking
 from training.benchmarks.kept import digest
@@ -24,7 +23,8 @@ from training.benchmarks.locomo_data import ADVERSARIAL, NOT_MENTIONED, Question
 from training.benchmarks.locomo_scores import adversarial_score, bleu1, exact_match, harness_f1, token_f1
 from training.benchmarks.program import chosen, drive, flags
 from training.corpus import CORPUS, Conversation
-from training.evaluate import chosen as chosen_split
+from training.evaluate.program import chosen as chosen_split
+from training.examples.answer import LabelExtractor, drafts
 
 LABEL = "turn"
 TYPES = ("single-hop", "multi-hop", "temporal", "open-domain", "update", "adversarial")

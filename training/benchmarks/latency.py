@@ -27,8 +27,8 @@ from seem.pipeline import Options, Pipeline
 from seem.store.batch import Draft
 from seem.types import Extraction
 from seem.wiring import Parts
-from training.answer_examples import LabelExtractor, drafts
 from training.corpus import Conversation, load
+from training.examples.answer import LabelExtractor, drafts
 
 MEMORY = "latency"
 Item = TypeVar("Item")

@@ -27,7 +27,7 @@ from seem.store.store import Store
 from seem.wiring import Parts
 from training.benchmarks.cases import Case
 from training.benchmarks.meter import peak_bytes, reset_peak, tokens
-from training.replay import weights_hash
+from training.evaluate.replay import weights_hash
 
 Item = TypeVar("Item")
 

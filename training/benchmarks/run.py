@@ -25,7 +25,7 @@ from training.benchmarks.kept import Kept, digest, reading_code
 from training.benchmarks.memories import Cost, Imported, import_case
 from training.benchmarks.meter import peak_bytes, reset_peak, tokens
 from training.benchmarks.methods import GOLD, HTTP, Found, Opened, opened
-from training.replay import weights_hash
+from training.evaluate.replay import weights_hash
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ class Writing:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """For ``training.drift``: passages of one check, and the floors of the student's agreement (null: none)."""
+    """For ``training.operation.drift``: passages of one check, and the floors of the student's agreement (null: none)."""
 
     sample: int = setting(100, low=1, high=100_000)
     slot_f1: float | None = setting(None, low=0, high=1)

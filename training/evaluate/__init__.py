@@ -1,0 +1,1 @@
+"""How close the students come: figures on labelled conversations, tables and reports."""

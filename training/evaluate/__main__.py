@@ -1,0 +1,5 @@
+"""``python -m training.evaluate``."""
+
+from training.evaluate.program import main
+
+main()

@@ -1,0 +1,1 @@
+"""The steps of ``training/gpu_check.sh``."""

@@ -1,0 +1,1 @@
+"""The judge («same occurrence?»): pairs, training, calibration and its figures."""

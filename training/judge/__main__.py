@@ -1,0 +1,5 @@
+"""``python -m training.judge``."""
+
+from training.judge.train import main
+
+main()

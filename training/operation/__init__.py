@@ -1,0 +1,1 @@
+"""In operation: the drift check on live passages, the gate before an adapter is switched in."""

@@ -1,0 +1,1 @@
+"""Recipes beyond labels: on-policy distillation and preference tuning."""

@@ -1,0 +1,5 @@
+"""``python -m training.retriever``."""
+
+from training.retriever.train import main
+
+main()

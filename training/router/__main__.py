@@ -1,0 +1,5 @@
+"""``python -m training.router``."""
+
+from training.router.train import main
+
+main()
