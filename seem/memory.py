@@ -7,6 +7,7 @@ original words, with the frame and the facts that were made of it. Knows nothing
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -14,14 +15,27 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from seem.arguments import Messages, as_moment, count, drafts_of, question_text, revision
 from seem.config import Config
-from seem.envelope import added_dict, context_dict, fact_dict, frame_dict, passage_dict
+from seem.envelope import (
+    added_dict,
+    change_dict,
+    changes_dict,
+    context_dict,
+    fact_dict,
+    frame_dict,
+    frames_dict,
+    passage_dict,
+)
 from seem.errors import InputError, ModelError
 from seem.filters import fields, matcher, without_ids
-from seem.scope import IDS, Scope, scope
-from seem.sources import chat
-from seem.sources.drafts import Problem, storable
+from seem.keeper import Keeper
+from seem.rights import Principals, named, principals_of, written
+from seem.scope import Scope, scope
+from seem.sources.drafts import Problem
 from seem.store.batch import Draft
+from seem.tiers import placed
+from seem.types import Passage
 from seem.wiring import Parts
 
 if TYPE_CHECKING:
@@ -29,10 +43,9 @@ if TYPE_CHECKING:
     from seem.pipeline import Options, Pipeline
 
 MANY = 100_000
-Messages = str | Mapping[str, Any] | Sequence[Mapping[str, Any] | str]
 
 
-class Memory:
+class Memory(Keeper):
     """Long-term memory for agents and people, on local models."""
 
     def __init__(self, config: Config | None = None, *, parts: Parts | None = None) -> None:
@@ -81,34 +94,26 @@ class Memory:
         readers: Sequence[str] = (),
         wait: bool = True,
         progress: Callable[[int, int], None] | None = None,
+        principals: Sequence[str] | None = None,
     ) -> dict[str, Any]:
         """Remember messages: a sentence, one message, or a list of {"role", "content", …}, said at ``timestamp``.
 
         Returns {"results": [one item a message, with "event" ADD, MERGE or NOOP], "problems": [what was left out and
         why]}. Returns after all is durable; a message whose extraction failed is stored, findable, and says so in
         "error". ``infer=False`` stores and indexes only; ``wait=False`` too, but leaves the rest to ``retry``.
+        ``readers`` names who may read them: everyone of the memory where none is given, or of what a restricted caller
+        (``principals``) adds, that caller.
         """
         where = scope(user_id=user_id, agent_id=agent_id, run_id=run_id)
-        problems: list[Problem] = []
-        extra = dict(metadata or {})
-        drafts = list(
-            chat.read(
-                messages,
-                problems,
-                session=run_id or "",
-                timestamp=timestamp,
-                readers=readers,
-                metadata=extra,
-                infer=infer,
-            )
+        drafts, problems = drafts_of(
+            messages,
+            session=run_id or "",
+            timestamp=timestamp,
+            readers=readers,
+            metadata=dict(metadata or {}),
+            infer=infer,
         )
-        if not drafts:
-            raise InputError(
-                f"there is nothing to remember: {problems[0].why}"
-                if problems
-                else "there is nothing to remember: no message was given"
-            )
-        return self.add_drafts(drafts, where, problems, wait=wait, progress=progress)
+        return self.add_drafts(drafts, where, problems, wait=wait, progress=progress, principals=principals)
 
     def add_drafts(
         self,
@@ -118,10 +123,13 @@ class Memory:
         *,
         wait: bool = True,
         progress: Callable[[int, int], None] | None = None,
+        principals: Sequence[str] | None = None,
     ) -> dict[str, Any]:
         """Remember drafts made by an importer."""
-        owned = [replace(draft, metadata={**draft.metadata, **where.metadata()}) for draft in drafts]
-        told = self.pipeline.remember(where.memory, owned, wait=wait, progress=progress)
+        who, extra = principals_of(principals), where.metadata()
+        owned = [replace(d, metadata={**d.metadata, **extra}, readers=written(d.readers, who)) for d in drafts]
+        owned = [placed(draft, self.parts.config.tiers) for draft in owned]
+        told = self.pipeline.remember(where.memory, owned, wait=wait, progress=progress, principals=who)
         return {
             "results": [added_dict(t) for t in told],
             "problems": [{"line": p.line, "why": p.why} for p in problems],
@@ -141,16 +149,22 @@ class Memory:
         explain: bool = False,
         expand: str | None = None,
         context_tokens: int | None = None,
+        as_of: datetime | str | float | None = None,
+        principals: Sequence[str] | None = None,
     ) -> dict[str, Any]:
         """Find what grounds an answer: "results" (passages, best first), "frames", "facts", and "context" for a reader.
 
         ``threshold`` drops items below that score; ``expand`` is auto, always or never. No model generates anything
-        here.
+        here. ``as_of`` asks the memory as it was at a moment of the story: what had been said by then, and the facts that
+        held then. ``principals`` are the reader's: what they may not read leaves no trace in what is found; ``None`` is the
+        owner, who reads all.
         """
-        where = scope(filters, user_id=user_id, agent_id=agent_id, run_id=run_id)
-        options = replace(self._options(top_k, limit, expand, context_tokens), threshold=threshold)
-        context = self.pipeline.recall(where.memory, _question(query), options, allowed=self._allowed(where, filters))
-        return context_dict(context, explain)
+        where, who = scope(filters, user_id=user_id, agent_id=agent_id, run_id=run_id), principals_of(principals)
+        options = self._options(top_k, limit, expand, context_tokens)
+        options = replace(options, threshold=threshold, as_of=as_moment(as_of))
+        allowed = self._allowed(where, filters, who)
+        context = self.pipeline.recall(where.memory, question_text(query), options, allowed=allowed, principals=who)
+        return self._read(where.memory, context_dict(context, explain))
 
     def answer(
         self,
@@ -162,9 +176,11 @@ class Memory:
         top_k: int | None = None,
         filters: Mapping[str, Any] | None = None,
         expand: str | None = None,
+        as_of: datetime | str | float | None = None,
+        principals: Sequence[str] | None = None,
     ) -> dict[str, Any]:
         """Answer from memory: "answer" («Not mentioned» where nothing is), "model", and all that ``search`` gives."""
-        where = scope(filters, user_id=user_id, agent_id=agent_id, run_id=run_id)
+        where, who = scope(filters, user_id=user_id, agent_id=agent_id, run_id=run_id), principals_of(principals)
         reader = self.parts.reader
         if reader is None:
             raise ModelError(
@@ -173,24 +189,44 @@ class Memory:
             )
         context = self.pipeline.recall(
             where.memory,
-            _question(question),
-            self._options(top_k, None, expand, None),
-            allowed=self._allowed(where, filters),
+            question_text(question),
+            replace(self._options(top_k, None, expand, None), as_of=as_moment(as_of)),
+            allowed=self._allowed(where, filters, who),
+            principals=who,
         )
-        return {"answer": reader.answer(question, context.text), "model": reader.name, **context_dict(context)}
+        told = {"answer": reader.answer(question, context.text), "model": reader.name, **context_dict(context)}
+        return self._read(where.memory, told)
 
-    def get(self, memory_id: str) -> dict[str, Any]:
+    def get(self, memory_id: str, *, principals: Sequence[str] | None = None) -> dict[str, Any]:
         """Give one passage, frame or fact by its id."""
+        who = principals_of(principals)
+        if who is not None:
+            from seem.listing import item
+
+            with self.pipeline.access.reading(memory_id, who) as state:
+                return self._read(state.memory, item(state, memory_id))
         if memory_id.startswith("f_"):
-            return frame_dict(self.parts.store.frame(memory_id))
+            frame = self.parts.store.frame(memory_id)
+            return self._read(frame.memory, frame_dict(frame))
         if memory_id.startswith("k_"):
-            return fact_dict(self.parts.store.fact(memory_id))
+            fact = self.parts.store.fact(memory_id)
+            return self._read(fact.memory, fact_dict(fact))
         passage = self.parts.store.passage(memory_id)
+        from seem.listing import whole
+
         with self.pipeline.states.state(passage.memory) as state:
-            frame_id = state.frame_of.get(passage.id)
-            frame = frame_dict(state.frames[frame_id]) if frame_id else None
-            facts = [fact_dict(state.facts[i]) for i in sorted(state.facts_of.get(passage.id, ()))]
-        return {**passage_dict(passage), "frame": frame, "facts": facts}
+            return self._read(passage.memory, whole(state, passage))
+
+    def show(self, item_id: str, *, principals: Sequence[str] | None = None) -> dict[str, Any]:
+        """Give one passage, frame or fact with its grounds: who said what and when, which version holds, which lost."""
+        from seem.show import show
+
+        who = principals_of(principals)
+        if who is not None:
+            with self.pipeline.access.reading(item_id, who) as state:
+                return self._read(state.memory, show(state, item_id))
+        with self.pipeline.states.state(self.parts.store.owner(item_id)) as state:
+            return self._read(state.memory, show(state, item_id))
 
     def get_all(
         self,
@@ -201,12 +237,13 @@ class Memory:
         filters: Mapping[str, Any] | None = None,
         top_k: int | None = None,
         limit: int | None = None,
+        principals: Sequence[str] | None = None,
     ) -> dict[str, Any]:
         """List the passages of a memory, in order of arrival."""
-        where = scope(filters, user_id=user_id, agent_id=agent_id, run_id=run_id)
+        where, who = scope(filters, user_id=user_id, agent_id=agent_id, run_id=run_id), principals_of(principals)
         test = matcher({**where.ids, **without_ids(filters)})
-        found = [passage_dict(p) for p in self.parts.store.passages(where.memory) if test(fields(p))]
-        return {"results": found[: _count(top_k, limit) or None]}
+        found = [passage_dict(p) for p in self._passages(where.memory, who) if test(fields(p))]
+        return self._read(where.memory, {"results": found[: count(top_k, limit) or None]})
 
     def page(
         self,
@@ -218,15 +255,16 @@ class Memory:
         agent_id: str | None = None,
         run_id: str | None = None,
         filters: Mapping[str, Any] | None = None,
+        principals: Sequence[str] | None = None,
     ) -> dict[str, Any]:
         """List ``limit`` passages, frames or facts, oldest first, that follow ``after``: "next" of the last page."""
-        where = scope(filters, user_id=user_id, agent_id=agent_id, run_id=run_id)
-        allowed = self._allowed(where, filters)
+        where, who = scope(filters, user_id=user_id, agent_id=agent_id, run_id=run_id), principals_of(principals)
+        allowed = self._allowed(where, filters, who)
         from seem.listing import listing
 
-        with self.pipeline.states.state(where.memory) as state:
+        with self.pipeline.states.state(where.memory, who) as state:
             found, following = listing(state, kind, limit, after, allowed)
-        return {"results": found, "next": following}
+        return self._read(where.memory, {"results": found, "next": following})
 
     def update(
         self,
@@ -235,64 +273,150 @@ class Memory:
         *,
         data: str | None = None,
         metadata: Mapping[str, Any] | None = None,
+        principals: Sequence[str] | None = None,
     ) -> dict[str, Any]:
         """Correct a passage's words (its frame and facts are made anew) or its metadata; ``data`` is ``text``."""
-        words = text if text is not None else data
-        if words is None and metadata is None:
-            raise InputError("nothing to update: give text or metadata")
-        if words is not None and (not isinstance(words, str) or not words.strip()):
-            raise InputError("the new text is empty or no text; use delete to remove a passage")
-        fixed = sorted(set(metadata or {}) & set(IDS))
-        if fixed:
-            raise InputError(
-                f"{fixed[0]} says whose memory it is and cannot be changed by update; "
-                "add the passage to the other memory instead"
-            )
-        passage = self.parts.store.passage(memory_id)
-        told = self.pipeline.revise(
-            passage, text=None if words is None else storable(words), metadata=storable(metadata or {})
-        )
+        words, extra = revision(text, data, metadata)
+        who = principals_of(principals)
+        if who is not None:
+            self.pipeline.access.provenance(memory_id, who)
+        told = self.pipeline.revise(self.parts.store.passage(memory_id), text=words, metadata=extra, principals=who)
         return {**added_dict(told), "event": "UPDATE"}
 
-    def delete(self, memory_id: str) -> dict[str, Any]:
+    def delete(self, memory_id: str, *, principals: Sequence[str] | None = None) -> dict[str, Any]:
         """Delete a passage, or all passages of a frame or fact, with everything that only they support."""
-        if memory_id.startswith(("f_", "k_")):
-            item = self.parts.store.frame(memory_id) if memory_id.startswith("f_") else self.parts.store.fact(memory_id)
-            memory, ids = item.memory, list(item.provenance)
-        else:
-            memory, ids = self.parts.store.passage(memory_id).memory, [memory_id]
+        memory, ids = self._sources(memory_id, principals_of(principals))
         self.pipeline.forget(memory, ids)
         return {"deleted": ids}
 
     def delete_all(
-        self, *, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None
+        self,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        principals: Sequence[str] | None = None,
     ) -> dict[str, Any]:
-        """Delete all passages that carry the ids given; refused where none is given."""
-        where = scope(user_id=user_id, agent_id=agent_id, run_id=run_id)
-        allowed = self._allowed(where, None)
+        """Delete all passages that carry the ids given (and that the caller may read); refused where none is given."""
+        where, who = scope(user_id=user_id, agent_id=agent_id, run_id=run_id), principals_of(principals)
+        allowed = self._allowed(where, None, who)
+        if allowed is None and who is not None:
+            allowed = {p.id for p in self._passages(where.memory, who)}
         if allowed is None:
             return {"deleted": self.pipeline.reset(where.memory).get("passages", 0)}
         return {"deleted": self.pipeline.forget(where.memory, allowed) if allowed else 0}
 
-    def history(self, memory_id: str) -> list[dict[str, Any]]:
+    def history(self, memory_id: str, *, principals: Sequence[str] | None = None) -> list[dict[str, Any]]:
         """Tell what happened to a passage, frame or fact, oldest first."""
-        return [
-            {
-                "memory_id": e.change.item_id,
-                "event": e.change.event,
-                "old_memory": e.change.old,
-                "new_memory": e.change.new,
-                "actor_id": e.change.actor or None,
-                "created_at": e.at.isoformat(),
-                "is_deleted": e.change.event == "DELETE",
-            }
-            for e in self.parts.store.history(memory_id)
-        ]
+        who = principals_of(principals)
+        store = self.parts.store
+        entries = store.history(memory_id) if who is None else self.pipeline.access.history(memory_id, who)
+        return [change_dict(entry) for entry in entries]
 
-    def reset(self) -> dict[str, Any]:
-        """Delete every memory in the store."""
+    def split(self, frame_id: str, passage_ids: Sequence[str], *, actor: str = "") -> dict[str, Any]:
+        """Move passages of a frame into a frame of their own, for good: no later consolidation joins them again."""
+        owner = self.parts.store.frame(frame_id).memory
+        return frames_dict(self.pipeline.corrections.split(owner, frame_id, passage_ids, actor=actor))
+
+    def merge(self, frame_ids: Sequence[str], *, actor: str = "") -> dict[str, Any]:
+        """Join frames that tell of one occurrence, for good."""
+        ids = list(dict.fromkeys(frame_ids))
+        owners = {self.parts.store.frame(frame_id).memory for frame_id in ids}
+        if len(owners) != 1:
+            raise InputError(f"the {len(ids)} frames belong to {len(owners)} memories; merge two or more of one memory")
+        return frames_dict(self.pipeline.corrections.merge(owners.pop(), ids, actor=actor))
+
+    def reassign(self, passage_id: str, frame_id: str | None = None, *, actor: str = "") -> dict[str, Any]:
+        """Move a passage into another frame, or into one of its own, for good."""
+        owner = self.parts.store.passage(passage_id).memory
+        return frames_dict(self.pipeline.corrections.reassign(owner, passage_id, frame_id, actor=actor))
+
+    def undo(
+        self,
+        item_id: str | None = None,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        actor: str = "",
+    ) -> dict[str, Any]:
+        """Take back the last split, merge or reassign of a frame or passage, else of the memory that the ids name."""
+        if item_id is None:
+            owner = scope(user_id=user_id, agent_id=agent_id, run_id=run_id).memory
+        else:
+            owner = self.parts.store.owner(item_id)
+        return frames_dict(self.pipeline.corrections.undo(owner, item_id, actor=actor))
+
+    def grant(
+        self,
+        passages: str | Sequence[str] = (),
+        *,
+        readers: Sequence[str],
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        filters: Mapping[str, Any] | None = None,
+        actor: str = "",
+    ) -> dict[str, Any]:
+        """Let ``readers`` (``*``: everyone) read passages too, named by their ids, or by ids and filters of a memory.
+
+        Returns "changed" (the passages), "again" (those that were extracted again, since what had been made of them told
+        too much) and "errors" of those among them that still wait. Holds from the next call on.
+        """
+        where = self._meant(passages, filters, user_id=user_id, agent_id=agent_id, run_id=run_id)
+        return changes_dict([self.pipeline.access.grant(m, ids, named(readers), actor=actor) for m, ids in where])
+
+    def revoke(
+        self,
+        passages: str | Sequence[str] = (),
+        *,
+        readers: Sequence[str],
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        filters: Mapping[str, Any] | None = None,
+        actor: str = "",
+    ) -> dict[str, Any]:
+        """Take the right to read from ``readers`` (``*``: everyone but the owner); else as ``grant``."""
+        where = self._meant(passages, filters, user_id=user_id, agent_id=agent_id, run_id=run_id)
+        return changes_dict([self.pipeline.access.revoke(m, ids, named(readers), actor=actor) for m, ids in where])
+
+    def stats(
+        self,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        principals: Sequence[str] | None = None,
+    ) -> dict[str, int]:
+        """Count what is stored, of one memory if an id is given, else of all; what the reader may read, if one is."""
+        ids: dict[str, Any] = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        memory = scope(**ids).memory if any(ids.values()) else None
+        who = principals_of(principals)
+        if who is None:
+            return self.parts.store.stats(memory)
+        from seem.listing import counted
+
+        keys = self.pipeline.access.memories(who) if memory is None else [memory]
+        total: Counter[str] = Counter() if memory is not None else Counter(memories=len(keys))
+        for key in keys:
+            with self.pipeline.states.state(key, who) as state:
+                total.update(counted(state))
+        return dict(total)
+
+    def memories(self, *, principals: Sequence[str] | None = None) -> list[str]:
+        """Give the keys of the memories, ``user_id:…``, ``agent_id:…`` or ``run_id:…``, that hold anything to read."""
+        who = principals_of(principals)
+        return self.parts.store.memories() if who is None else self.pipeline.access.memories(who)
+
+    def reset(self, *, principals: Sequence[str] | None = None) -> dict[str, Any]:
+        """Delete every memory in the store, or of each what the caller may read."""
+        who = principals_of(principals)
+        if who is not None:
+            mine = {key: [p.id for p in self._passages(key, who)] for key in self.pipeline.access.memories(who)}
+            return {"deleted": sum(self.pipeline.forget(key, ids) for key, ids in mine.items()), "memories": len(mine)}
         names = self.parts.store.memories()
-        return {"deleted": sum(self.pipeline.reset(name).get("passages", 0) for name in names), "memories": len(names)}
+        return {"deleted": self.pipeline.forgetting.forget({}, whole=names).passages, "memories": len(names)}
 
     def retry(self) -> dict[str, Any]:
         """Run the models over passages whose extraction is still queued (a crash, a missing model)."""
@@ -321,28 +445,39 @@ class Memory:
         search = self.parts.config.search
         if expand not in (None, "auto", "always", "never"):
             raise InputError(f"expand must be auto, always or never, not {expand!r}")
-        return Options(_count(top_k, limit) or search.top_k, tokens or search.context_tokens, expand or search.expand)
+        return Options(count(top_k, limit) or search.top_k, tokens or search.context_tokens, expand or search.expand)
 
-    def _allowed(self, where: Scope, filters: Mapping[str, Any] | None) -> set[str] | None:
-        """Give the passages that the ids and filters leave, or ``None`` where that is all of the memory."""
+    def _meant(
+        self, passages: str | Sequence[str], filters: Mapping[str, Any] | None, **ids: str | None
+    ) -> list[tuple[str, list[str]]]:
+        """Give the passages meant, by memory: those of the ids given, else all that ids and filters leave of a memory."""
+        given = [passages] if isinstance(passages, str) else list(passages)
+        if given and (filters or any(ids.values())):
+            raise InputError("name the passages by their own ids, or by the memory's ids and filters, not by both")
+        if given:
+            found: dict[str, list[str]] = {}
+            for passage_id in given:
+                found.setdefault(self.parts.store.passage(passage_id).memory, []).append(passage_id)
+            return list(found.items())
+        where = scope(filters, **ids)
+        allowed = self._allowed(where, filters)
+        inside = [p.id for p in self.parts.store.passages(where.memory)]
+        return [(where.memory, [i for i in inside if allowed is None or i in allowed])]
+
+    def _passages(self, memory: str, who: Principals | None) -> list[Passage]:
+        """Give the passages of a memory that a reader may read, in order of arrival."""
+        if who is None:
+            return self.parts.store.passages(memory)
+        with self.pipeline.states.state(memory, who) as state:
+            return [state.passages[i] for i in state.order]
+
+    def _allowed(
+        self, where: Scope, filters: Mapping[str, Any] | None, who: Principals | None = None
+    ) -> set[str] | None:
+        """Give the passages that the ids and filters leave, or ``None`` where that is all of what the reader may read."""
         narrower = {k: v for k, v in where.ids.items() if f"{k}:{v}" != where.memory} | without_ids(filters)
         if not narrower:
             return None
         test = matcher(narrower)
-        with self.pipeline.states.state(where.memory) as state:
+        with self.pipeline.states.state(where.memory, who) as state:
             return {p.id for p in state.passages.values() if test(fields(p))}
-
-
-def _question(query: str) -> str:
-    if not isinstance(query, str) or not query.strip():
-        raise InputError("the question is empty; ask something")
-    return query.encode("utf-8", "replace").decode("utf-8")
-
-
-def _count(top_k: int | None, limit: int | None) -> int:
-    if top_k is not None and limit is not None and top_k != limit:
-        raise InputError(f"top_k={top_k} and limit={limit} mean the same thing; give one")
-    chosen = top_k if top_k is not None else limit
-    if chosen is not None and chosen < 1:
-        raise InputError(f"top_k must be at least 1, not {chosen}")
-    return chosen or 0

@@ -14,11 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import partial
 
-import numpy as np
-
-from seem.errors import ModelError, NotFoundError
+from seem.access import Access
+from seem.corrections import Corrections
+from seem.errors import ModelError
+from seem.forgetting import Forgetting
 from seem.laps import Watch, laps
 from seem.models.protocols import Extractor, Judge
 from seem.prompts.parse import known
@@ -29,16 +31,16 @@ from seem.read.nearby import lend
 from seem.read.route_signals import signals
 from seem.read.seed import seed
 from seem.read.spread import spread
+from seem.rights import Principals
 from seem.state import State, passage_text
 from seem.states import States
-from seem.store.batch import Change, Draft, Kind, Vector, WriteBatch
+from seem.store.batch import Change, Draft, Vector, WriteBatch
 from seem.types import Context, Fact, Frame, Hit, Passage, StoredFact
 from seem.wiring import Parts
 from seem.write.fold import readable
-from seem.write.forget import removal
-from seem.write.integrate import integrate
+from seem.write.held import held_at, said_by
+from seem.write.integrate import CUT_OFF, NOWHERE, integrate
 from seem.write.retell import retell
-from seem.write.summary import fact_sentence
 
 Progress = Callable[[int, int], None]
 
@@ -62,7 +64,10 @@ class Remembered:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How one question is read. Switches off one stage each: ``facts``, ``frames``, ``walk``, ``expand``."""
+    """How one question is read. Switches off one stage each: ``facts``, ``frames``, ``walk``, ``expand``.
+
+    ``as_of`` reads the memory as it was at that moment of the story.
+    """
 
     top_k: int = 10
     context_tokens: int = 1500
@@ -72,6 +77,7 @@ class Options:
     frames: bool = True
     walk: bool = True
     weights: Mapping[str, float] = field(default_factory=lambda: FULL)
+    as_of: datetime | None = None
 
 
 class Pipeline:
@@ -81,28 +87,51 @@ class Pipeline:
         """Take the parts; nothing is loaded yet."""
         self.parts = parts
         self.states = States(parts)
+        self.corrections = Corrections(parts, self.states, self.digest)
+        self.access = Access(parts, self.states, self.digest)
+        self.forgetting = Forgetting(parts, self.states, self.digest)
         # Told the seconds of each stage of a search, so that a server can measure.
         self.watch: Watch | None = None
 
     # ── remember ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def remember(
-        self, memory: str, drafts: Sequence[Draft], *, wait: bool = True, progress: Progress | None = None
+        self,
+        memory: str,
+        drafts: Sequence[Draft],
+        *,
+        wait: bool = True,
+        progress: Progress | None = None,
+        principals: Principals | None = None,
     ) -> list[Remembered]:
         """Store the drafts, then extract, fuse and link what is new; give what became of each, in order.
 
-        Without ``wait`` they are stored and findable, and extraction is left to ``retry``.
+        Without ``wait`` they are stored and findable, and extraction is left to ``retry``. ``principals`` are the
+        writer's: he is told what he may read.
         """
+        self.states.refuse_other_encoder(memory)
         stored = self._store(memory, drafts)
+        if principals is not None:
+            stored = self.access.apart(memory, drafts, stored, principals, self._store)
         # A passage that is known but still waits was left behind by a crash: a repeat finishes it.
         waiting = list({p.id: p for p, _ in stored if p.status == "pending"}.values())
         self._index_words(memory, [*(p for p, created in stored if created and p.status != "pending"), *waiting])
         errors = self.digest(memory, waiting, progress=progress) if wait else {}
-        with self.states.state(memory) as state:
+        with self.states.state(memory, principals) as state:
             return [self._told(state, passage, created, errors.get(passage.id, "")) for passage, created in stored]
 
-    def digest(self, memory: str, passages: Sequence[Passage], *, progress: Progress | None = None) -> dict[str, str]:
-        """Run the models over stored passages and commit; give the error of each that failed; it stays queued."""
+    def digest(
+        self,
+        memory: str,
+        passages: Sequence[Passage],
+        *,
+        progress: Progress | None = None,
+        former: Mapping[str, Sequence[str]] = NOWHERE,
+    ) -> dict[str, str]:
+        """Run the models over stored passages and commit; give the error of each that failed; it stays queued.
+
+        ``former`` names those with which a passage shared a frame before its words changed.
+        """
         try:
             extractor, judge = self.parts.extractor, self.parts.judge
         except ModelError as error:
@@ -114,7 +143,7 @@ class Pipeline:
         for start in range(0, len(passages), CHUNK):
             chunk = passages[start : start + CHUNK]
             told = None if progress is None else partial(_shifted, progress, start, len(passages))
-            errors |= self._digest(memory, chunk, extractor, judge, told)
+            errors |= self._digest(memory, chunk, extractor, judge, told, former)
         return errors
 
     def _digest(
@@ -124,18 +153,23 @@ class Pipeline:
         extractor: Extractor,
         judge: Judge | None,
         told: Callable[[int], None] | None,
+        former: Mapping[str, Sequence[str]],
     ) -> dict[str, str]:
         """Extract one batch and commit; where the model fails, halve the batch, so that one bad passage fails alone."""
         words = {p.id: p.text for p in chunk}
         with self.states.state(memory) as state:
-            items = [(p, state.before(p), names_for(p, state)) for p in chunk if _waits(state, p.id, p.text)]
+            waiting = [state.passages[p.id] for p in chunk if _waits(state, p.id, p.text)]
+            items = [(p, state.before(p), names_for(p, state)) for p in waiting]
+        shown = {p.id: tuple(b.id for b in before) for p, before, _ in items}
+        named = {p.id: names for p, _, names in items}
         try:
-            extractions = extractor.extract(items, progress=told) if items else []
+            extracted = extractor.extract(items, progress=told) if items else []
+            extractions = [replace(x, shown=shown[x.passage_id]) for x in extracted if x.passage_id in shown]
         except ModelError as error:
             if len(chunk) > 1:
                 half = len(chunk) // 2
-                first = self._digest(memory, chunk[:half], extractor, judge, told)
-                return first | self._digest(memory, chunk[half:], extractor, judge, told)
+                first = self._digest(memory, chunk[:half], extractor, judge, told, former)
+                return first | self._digest(memory, chunk[half:], extractor, judge, told, former)
             failed = {p.id: str(error) for p in chunk}
             self.states.commit(
                 memory, lambda state: WriteBatch(failed={i: e for i, e in failed.items() if i in state.passages})
@@ -143,10 +177,19 @@ class Pipeline:
             return failed
 
         def batch(state: State) -> WriteBatch:
-            # Meanwhile a passage may have gone, got other words, or been done by another process.
-            present = [x for x in extractions if _waits(state, x.passage_id, words[x.passage_id])]
-            candidates = self.parts.config.judge.candidates
-            folded = integrate(state, present, self.parts.encoder, judge, candidates=candidates)
+            # Meanwhile a passage may have gone, got other words or other readers, or been done by another process.
+            waiting = [x for x in extractions if _waits(state, x.passage_id, words[x.passage_id])]
+            present = [x for x in waiting if state.covered(x, named[x.passage_id])]
+            settings = self.parts.config.judge
+            folded = integrate(
+                state,
+                present,
+                self.parts.encoder,
+                judge,
+                candidates=settings.candidates,
+                former=former,
+                split_below=settings.split_below,
+            )
             return retell(folded, state, self.parts.fuser, self.parts.encoder)
 
         try:
@@ -155,7 +198,7 @@ class Pipeline:
         except ModelError as error:
             # The judge, the fuser or the encoder failed: nothing was written, and the passages wait without losing an attempt.
             return {x.passage_id: str(error) for x in extractions}
-        return {}
+        return {x.passage_id: CUT_OFF for x in extractions if x.truncated}
 
     def retry(self, memory: str | None = None, limit: int = 1000) -> dict[str, str]:
         """Run the models over passages whose extraction is still queued, of one memory or all."""
@@ -200,19 +243,29 @@ class Pipeline:
     # ── recall ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def recall(
-        self, memory: str, question: str, options: Options, *, allowed: Collection[str] | None = None
+        self,
+        memory: str,
+        question: str,
+        options: Options,
+        *,
+        allowed: Collection[str] | None = None,
+        principals: Principals | None = None,
     ) -> Context:
-        """Find what grounds an answer. ``allowed`` limits everything to these passages, before ranking."""
+        """Find what grounds an answer, for a reader. ``allowed`` limits everything to these passages, before ranking."""
         lap = laps(self.watch)
         vector = self.parts.encoder.encode([question])[0]
         lap("encode")
         patterns = self._patterns(question) if options.facts else []
         settings = self.parts.config.search
         lap("parse")
-        with self.states.state(memory) as state:
+        with self.states.state(memory, principals) as state:
             lap("load")
+            held: Mapping[str, StoredFact] | None = None
+            if options.as_of is not None:
+                allowed = said_by(state, options.as_of, allowed)
+                held = held_at(state, options.as_of, allowed)
             depth = max(DEPTH, 3 * options.top_k)
-            seeds = seed(question, vector, state, depth=depth, allowed=allowed, patterns=patterns)
+            seeds = seed(question, vector, state, depth=depth, allowed=allowed, patterns=patterns, facts_held=held)
             lap("seed")
             arm = options.expand
             if arm not in ("always", "never"):
@@ -240,7 +293,7 @@ class Pipeline:
             # Rounded as scores are shown, so that a threshold taken from a result keeps that result.
             chosen = [p for p in chosen if round(scores.get(p, 0.0), 6) >= options.threshold]
             lap("expand")
-            context = self._context(state, question, chosen, scores, lists, options, arm, allowed)
+            context = self._context(state, question, chosen, scores, lists, options, arm, allowed, held)
             lap("context")
             return context
 
@@ -259,6 +312,7 @@ class Pipeline:
         options: Options,
         arm: str,
         allowed: Collection[str] | None,
+        held: Mapping[str, StoredFact] | None,
     ) -> Context:
         hits = [
             Hit(state.passages[p], scores.get(p, 0.0), {n: ids.index(p) + 1.0 for n, ids in lists.items() if p in ids})
@@ -270,11 +324,9 @@ class Pipeline:
             else []
         )
         frames = [f for frame in frames if (f := readable(frame, state.passages, state.extractions, allowed))]
-        facts = (
-            [state.facts[i] for i in dict.fromkeys(i for p in chosen for i in sorted(state.facts_of.get(p, ())))]
-            if options.facts
-            else []
-        )
+        known = state.facts if held is None else held
+        cited = dict.fromkeys(i for p in chosen for i in sorted(state.facts_of.get(p, ()))) if options.facts else ()
+        facts = [known[i] for i in cited if i in known]
         facts = [f for f in facts if allowed is None or set(f.provenance) <= set(allowed)]
         text, tokens = serialize(
             [h.passage for h in hits],
@@ -286,100 +338,34 @@ class Pipeline:
         )
         return Context(question, tuple(hits), tuple(frames), tuple(facts), text, tokens, arm)
 
-    # ── forget, correct ───────────────────────────────────────────────────────────────────────────────────────────────
+    # ── take back (see seem.corrections) ──────────────────────────────────────────────────────────────────────────────
 
     def forget(self, memory: str, passage_ids: Collection[str], *, actor: str = "") -> int:
-        """Delete passages and everything that only they support; refold what remains; leave no residue in the file."""
-        gone = set(passage_ids)
-
-        def batch(state: State) -> WriteBatch:
-            missing = gone - set(state.passages)
-            if missing:
-                raise NotFoundError(f"no passage {sorted(missing)[0]!r} in this memory; nothing was deleted")
-            return self._without(state, gone, actor)
-
-        self.states.commit(memory, batch)
-        self.parts.store.purge()
-        return len(gone)
-
-    def _without(self, state: State, gone: Collection[str], actor: str) -> WriteBatch:
-        """Give the batch that removes passages. A deletion waits for no model: without the fuser the composed summaries stand."""
-        encoder, fuser = self.parts.encoder, self.parts.fuser
-        undone = removal(state, gone, encoder.encode, encoder.fingerprint, actor)
-        fuser.forget(gone)
-        try:
-            return retell(undone, state, fuser, encoder)
-        except ModelError:
-            return undone
+        """Delete passages and everything that only they support; give their number (see ``seem.forgetting``)."""
+        return self.forgetting.forget({memory: passage_ids}, actor=actor).passages
 
     def revise(
-        self, passage: Passage, *, text: str | None, metadata: Mapping[str, object] | None, actor: str = ""
+        self,
+        passage: Passage,
+        *,
+        text: str | None,
+        metadata: Mapping[str, object] | None,
+        actor: str = "",
+        principals: Principals | None = None,
     ) -> Remembered:
         """Give a passage other words (and extract it again) or other metadata; the old words stay in the history."""
-        told = text is not None and text != passage.text
-
-        def batch(state: State) -> WriteBatch:
-            current = state.passages.get(passage.id)
-            if current is None:
-                raise NotFoundError(f"there is no passage {passage.id!r} any more; nothing was changed")
-            changed = replace(
-                current,
-                text=text if text is not None else current.text,
-                metadata={**current.metadata, **(metadata or {})},
-            )
-            if not told:
-                return WriteBatch(passages=[changed])
-            undone = self._without(state, {passage.id}, actor)
-            return replace(
-                undone,
-                remove_passages=(),
-                remove_extractions=[passage.id],
-                # What was stored without being extracted stays so.
-                passages=[replace(changed, status="raw" if current.status == "raw" else "pending")],
-                vectors=[
-                    *undone.vectors,
-                    ("passage", passage.id, self.parts.encoder.encode([passage_text(changed)])[0]),
-                ],
-                history=[Change(passage.id, "UPDATE", current.text, changed.text, actor)],
-            )
-
-        self.states.commit(passage.memory, batch)
-        current = self.parts.store.passage(passage.id)
-        errors = self.digest(passage.memory, [current]) if current.status == "pending" else {}
-        with self.states.state(passage.memory) as state:
-            # The moment of the change is the store's.
-            state.refresh(self.parts.store.passage(passage.id))
-            return self._told(state, current, False, errors.get(passage.id, ""))
+        current, error = self.corrections.revise(passage, text=text, metadata=metadata, actor=actor)
+        with self.states.state(passage.memory, principals) as state:
+            return self._told(state, current, False, error)
 
     def reset(self, memory: str) -> dict[str, int]:
-        """Delete a whole memory, without residue."""
-        with self.states.lock(memory):
-            counts = self.parts.store.delete_memory(memory)
-            self.states.drop(memory)
-            self.parts.store.purge()
-            self.parts.fuser.forget()
-            return counts
+        """Delete a whole memory, without residue; give the number of rows by table."""
+        receipt = self.forgetting.forget({}, whole=[memory])
+        return {"passages": receipt.passages, **receipt.gone[0].counts}
 
     def reindex(self, memory: str) -> int:
         """Make every vector anew from the stored texts, with the configured encoder; give their number."""
-        snapshot = self.parts.store.load(memory)
-        texts: list[tuple[Kind, str, str]] = [("passage", p.id, passage_text(p)) for p in snapshot.passages.values()]
-        texts += [("extraction", x.passage_id, x.summary) for x in snapshot.extractions.values() if x.events]
-        texts += [("frame", f.id, f.summary) for f in snapshot.frames.values()]
-        texts += [("fact", f.id, fact_sentence(f.fact)) for f in snapshot.facts.values()]
-        texts += [("entity", e.id, e.name) for e in snapshot.entities.values()]
-        vectors = (
-            self.parts.encoder.encode([t for _, _, t in texts])
-            if texts
-            else np.empty((0, self.parts.encoder.dimension), np.float32)
-        )
-        rows = [(kind, item, vectors[n]) for n, (kind, item, _) in enumerate(texts)]
-        with self.states.lock(memory):
-            self.parts.store.apply(
-                memory, WriteBatch(encoder=self.parts.encoder.fingerprint, vectors=rows), expected=snapshot.generation
-            )
-            self.states.drop(memory)
-        return len(rows)
+        return self.corrections.reindex(memory)
 
     def _told(self, state: State, passage: Passage, created: bool, error: str) -> Remembered:
         current = state.passages.get(passage.id, passage)
@@ -403,7 +389,8 @@ def _waits(state: State, passage_id: str, text: str) -> bool:
 
 def names_for(passage: Passage, state: State) -> list[str]:
     """Name the people in play: who spoke in the passage's session, then others of the memory, the latest first."""
-    return list(dict.fromkeys([*state.speakers(passage.session), *state.speakers()]))[:6]
+    readers = passage.readers
+    return list(dict.fromkeys([*state.speakers(readers, passage.session), *state.speakers(readers)]))[:6]
 
 
 def count_tokens(text: str) -> int:

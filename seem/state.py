@@ -13,7 +13,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from seem.bonds import Bonds
 from seem.graph.build import Graph
+from seem.rights import Readers, covers
 from seem.store.batch import Kind, Snapshot, Vector, WriteBatch
 from seem.store.lexical import LexicalIndex
 from seem.store.vectors import VectorIndex
@@ -45,6 +47,7 @@ class State:
         }
         self.words: dict[Kind, LexicalIndex] = {"passage": LexicalIndex(), "extraction": LexicalIndex()}
         self.graph = Graph()
+        self.bonds = Bonds(snapshot.bonds)
         self._edges: dict[str, list[tuple[str, str, float]]] = {}
         whole = WriteBatch(
             encoder=snapshot.encoder,
@@ -81,10 +84,15 @@ class State:
         for fact in batch.facts:
             self._put_fact(fact)
         self._put_vectors(batch.vectors)
+        self._put_bonds(batch, generation)
         for passage_id in batch.done:
             self._mark(passage_id, "done")
         for passage_id in batch.failed:
             self._mark(passage_id, "failed")
+        for passage_id in batch.again:
+            self._mark(passage_id, "pending")
+        for passage_id, readers in batch.readers.items():
+            self.passages[passage_id] = replace(self.passages[passage_id], readers=readers)
         self.generation = generation
 
     def size(self) -> int:
@@ -98,9 +106,21 @@ class State:
         self.passages[passage.id] = passage
 
     def before(self, passage: Passage, count: int = 2) -> list[Passage]:
-        """Give the passages that came directly before one, the nearest last."""
+        """Give the passages that came directly before one, the nearest last, of those that all of its readers may read."""
         at = bisect_left(self.order, (passage.position, passage.id), key=lambda i: (self.passages[i].position, i))
-        return [self.passages[i] for i in self.order[max(0, at - count) : at]]
+        found: list[Passage] = []
+        while at > 0 and len(found) < count:
+            at -= 1
+            earlier = self.passages[self.order[at]]
+            if covers(earlier.readers, passage.readers):
+                found.append(earlier)
+        return found[::-1]
+
+    def covered(self, extraction: Extraction, names: Collection[str]) -> bool:
+        """Tell whether all readers of a passage may read what its extractor was shown beside it, ``names`` included."""
+        readers = self.passages[extraction.passage_id].readers
+        shown = (self.passages[i].readers for i in extraction.shown or () if i in self.passages)
+        return all(covers(other, readers) for other in shown) and set(names) <= set(self.speakers(readers))
 
     def beside(self, passage_id: str, allowed: Collection[str] | None = None) -> list[str]:
         """Give the passages directly before and after one in its session, of those that may be read."""
@@ -116,14 +136,27 @@ class State:
                 n += step
         return found
 
-    def speakers(self, session: str | None = None) -> list[str]:
-        """Name who spoke, the most recent first."""
+    def open_to(self, readers: Readers) -> set[str] | None:
+        """Give the passages that all of ``readers`` may read, or ``None`` where that is all of them."""
+        if all(covers(passage.readers, readers) for passage in self.passages.values()):
+            return None
+        return {i for i, passage in self.passages.items() if covers(passage.readers, readers)}
+
+    def speakers(self, readers: Readers, session: str | None = None) -> list[str]:
+        """Name who spoke, the most recent first, in passages that all of ``readers`` may read."""
         found = (self.passages[i] for i in reversed(self.order))
-        return list(dict.fromkeys(p.speaker for p in found if p.speaker and (session is None or p.session == session)))
+        said = (p for p in found if p.speaker and (session is None or p.session == session))
+        return list(dict.fromkeys(p.speaker for p in said if covers(p.readers, readers)))
 
     def _mark(self, passage_id: str, status: str) -> None:
         if passage_id in self.passages:
             self.passages[passage_id] = replace(self.passages[passage_id], status=status)
+
+    def _put_bonds(self, batch: WriteBatch, generation: int) -> None:
+        for taken_back in batch.unbonds:
+            self.bonds.take_back(taken_back)
+        for bond in batch.bonds:
+            self.bonds.add(replace(bond, generation=generation))
 
     def _put_frame(self, frame: Frame) -> None:
         old = self.frames.get(frame.id)
@@ -173,6 +206,7 @@ class State:
             self.passages.pop(passage_id, None)
             if passage_id in self.graph:
                 self.graph.remove_node(passage_id)
+        self.bonds.forget(gone)
         for passage_id in [*gone, *batch.remove_extractions]:
             self.extractions.pop(passage_id, None)
             self.frame_of.pop(passage_id, None)

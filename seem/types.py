@@ -79,6 +79,7 @@ class Extraction:
 
     ``model`` names the extractor and its version. ``confidence`` lies in [0, 1]. ``dropped`` counts what decoding gave but the
     grounding check refused. ``truncated`` is true where the model ran out of its budget and only whole lines were kept.
+    ``shown`` holds the earlier passages that the extractor saw beside it; ``None`` where nobody wrote that down.
     """
 
     passage_id: str
@@ -89,6 +90,7 @@ class Extraction:
     confidence: float = 1.0
     dropped: int = 0
     truncated: bool = False
+    shown: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,19 @@ class Frame:
     def __post_init__(self) -> None:
         if not self.provenance:
             raise ValueError("a frame without provenance cannot exist")
+
+
+@dataclass(frozen=True, slots=True)
+class Bond:
+    """What a person decided about two passages: they tell of one occurrence (``together``), or of two.
+
+    ``generation`` is that of the write which made it. Of two bonds of one pair the later holds.
+    """
+
+    one: str
+    other: str
+    together: bool
+    generation: int = 0
 
 
 @dataclass(frozen=True, slots=True)

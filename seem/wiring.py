@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from seem.config import Config
 from seem.models.protocols import Encoder, Extractor, Fuser, Judge, QueryParser, Reader, Router
@@ -104,9 +104,14 @@ class Parts:
     @cached_property
     def decoder(self) -> Decoder:
         """The generating base model, one for all of its adapters."""
+        c = self.config.decoder
+        if c.base_url:
+            from seem.models.served import ServedDecoder
+
+            served = ServedDecoder(c.model, c.base_url, api_key_env=c.api_key_env, batch_size=c.batch_size)
+            return cast("Decoder", served)
         from seem.models.decoder import Decoder
 
-        c = self.config.decoder
         return Decoder(c.model, device=c.device, dtype=c.dtype, quantize=c.quantize, batch_size=c.batch_size)
 
     def _made(self, given: Given | None, build: Callable[[], Built]) -> Given | Built:
@@ -133,6 +138,13 @@ class Parts:
             told = {name: str(part.name) for name, part in made.items()}
             vars(self).update(made)
             return told
+
+    def take(self, **given: Any) -> None:
+        """Use these models from now on, by the names of the constructor; whoever holds an old one keeps it."""
+        with self._lock:
+            for name, part in given.items():
+                setattr(self, f"_given_{name}", part)
+                vars(self).pop(name, None)
 
     def _encoder(self) -> Encoder:
         from seem.models.adapters import shipped_for
@@ -233,3 +245,10 @@ class Parts:
         from seem.read.route import RuleRouter
 
         return RuleRouter()
+
+
+def behind(extractor: Extractor, wrap: Callable[[Extractor], Extractor]) -> Extractor:
+    """Put ``wrap`` around what runs in this process: of a cascade around its student, never around the calls to its teacher."""
+    from seem.write.cascade import CascadeExtractor
+
+    return extractor.over(wrap) if isinstance(extractor, CascadeExtractor) else wrap(extractor)

@@ -1,7 +1,8 @@
 """Who asks, and may they: the key of a request to its caller, its scope and its rate.
 
-The caller's ``principals`` are carried to every verb; rights per passage are to be enforced where ``seem`` narrows what a
-reader may read. Knows nothing about what is asked.
+A key with principals is a restricted reader: every verb gets them, and to it the memory is what those may read (see
+``docs/access.md``); what only the owner may do is refused. A key without any is the owner's. Knows nothing about what is
+asked.
 """
 
 from __future__ import annotations
@@ -46,14 +47,18 @@ async def _caller(
     return caller
 
 
-def may(*scopes: str) -> Callable[..., Awaitable[Caller]]:
-    """Give a dependency that lets callers with these scopes through."""
+def may(*scopes: str, owner: bool = False) -> Callable[..., Awaitable[Caller]]:
+    """Give a dependency that lets callers with these scopes through; with ``owner`` those alone who read everything."""
 
     async def check(caller: Annotated[Caller, Depends(_caller)]) -> Caller:
         missing = [scope for scope in scopes if scope not in caller.scopes]
         if missing:
             raise ApiError(
                 403, "scope_missing", f"this key lacks the scope {missing[0]!r}; use another key, or ask the operator"
+            )
+        if owner and caller.principals:
+            raise ApiError(
+                403, "not_the_owner", "this is for the owner of the memories alone; use a key without principals"
             )
         return caller
 
@@ -65,4 +70,6 @@ Reads = Annotated[Caller, Depends(may("read"))]
 Writes = Annotated[Caller, Depends(may("write"))]
 Deletes = Annotated[Caller, Depends(may("delete"))]
 Exports = Annotated[Caller, Depends(may("export"))]
+Audits = Annotated[Caller, Depends(may("audit", owner=True))]
+Owners = Annotated[Caller, Depends(may("write", owner=True))]
 Chats = Annotated[Caller, Depends(may("chat"))]

@@ -1,10 +1,12 @@
-"""``python -m serving.admin``: keys and limits of tenants. Works beside a running server, which heeds changes at once.
+"""``python -m serving.admin``: keys and limits of tenants, and new adapters. Works beside a running server, which heeds changes at once.
 
 Takes commands, gives text. A new key is printed once and cannot be shown again.
 """
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,8 +17,8 @@ import typer
 
 from seem.errors import SeemError
 from serving.config import ServeConfig
-from serving.keys import SCOPES, Keys
-from serving.ledger import Ledger
+from serving.keys import SCOPES, USUAL, Keys
+from serving.ledger import Ledger, holder
 
 app = typer.Typer(name="python -m serving.admin", add_completion=False, pretty_exceptions_enable=False)
 keys_app = typer.Typer(help="Create, rotate, revoke and list API keys.")
@@ -31,7 +33,7 @@ def create(
     tenant: Annotated[str, typer.Argument(help="Whose key: a-z, 0-9, - and _. A new name makes a new tenant.")],
     config: Config = None,
     name: Annotated[str, typer.Option(help="What the key is for.")] = "",
-    scopes: Annotated[str, typer.Option(help="Comma-separated.")] = ",".join(SCOPES),
+    scopes: Annotated[str, typer.Option(help=f"Comma-separated, of {', '.join(SCOPES)}.")] = ",".join(USUAL),
     principals: Annotated[str, typer.Option(help="The readers that the key stands for, comma-separated.")] = "",
     days: Annotated[float | None, typer.Option(help="Ends after so many days.")] = None,
 ) -> None:
@@ -83,6 +85,13 @@ def limit(
     with _keys(config) as keys:
         keys.limit(tenant, requests_per_minute=requests_per_minute, passages=passages)
     typer.echo(f"limits of {tenant} set")
+
+
+@app.command()
+def reload(config: Config = None) -> None:
+    """Let the running server take up the adapters that its configuration now names; its log tells what serves."""
+    os.kill(holder(ServeConfig.load_file(config).folder), signal.SIGHUP)
+    typer.echo("asked; the log says «adapters taken up» or «adapters refused», and seem_reloads counts both")
 
 
 @contextmanager

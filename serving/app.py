@@ -18,9 +18,10 @@ from seem.errors import SeemError
 from serving import errors, schemas
 from serving.errors import ApiError, api_error
 from serving.gate import Gate
-from serving.routes import chat, health, jobs, memories, questions
+from serving.routes import chat, entities, forgetting, frames, health, jobs, memories, page, questions, rights
 from serving.routes.mcp import PATH, McpEndpoint
 from serving.service import Service
+from serving.telemetry import Telemetry, telemetry
 
 DESCRIPTION = """Long-term memory over HTTP. Send `Authorization: Bearer <key>`.
 
@@ -28,8 +29,9 @@ Every error is `application/problem+json` with a stable `code`; `X-Request-Id` i
 (our load) come with `Retry-After`. A write with an `Idempotency-Key` may be sent again."""
 
 
-def create_app(service: Service) -> ASGIApp:
-    """Make the application around a service, which starts and stops with it."""
+def create_app(service: Service, watcher: Telemetry | None = None) -> ASGIApp:
+    """Make the application around a service, which starts and stops with it; ``watcher`` replaces the configured one."""
+    service.metrics.telemetry = watcher or telemetry(service.config.telemetry)
     body_kb = service.config.limits.body_kb
     mcp = McpEndpoint(service, body_kb=body_kb)
 
@@ -41,13 +43,14 @@ def create_app(service: Service) -> ASGIApp:
                 yield
         finally:
             await run_in_threadpool(service.stop)
+            await run_in_threadpool(service.metrics.telemetry.close)
 
     shapes: dict[int | str, dict[str, Any]] = {
         "4XX": {"model": schemas.Problem, "description": "The request cannot be served as it is."},
         "5XX": {"model": schemas.Problem, "description": "The server cannot serve it now."},
     }
     # No pages of the framework: they fetch scripts from elsewhere.
-    app = FastAPI(
+    app = _Documented(
         title="SEEM",
         version="1",
         description=DESCRIPTION,
@@ -58,12 +61,27 @@ def create_app(service: Service) -> ASGIApp:
     )
     app.state.service = service
     app.router.routes.append(Route(PATH, mcp))
-    for router in (memories.router, questions.router, jobs.router, chat.router, health.router):
-        app.include_router(router)
+    for room in (memories, frames, rights, entities, forgetting, questions, jobs, chat, health, page):
+        app.include_router(room.router)
     for kind in (Exception, SeemError, HTTPException, RequestValidationError):
         app.add_exception_handler(kind, _told)
     gate = Gate(app, service.metrics, body_kb=body_kb)
     return gate
+
+
+class _Documented(FastAPI):
+    """An app whose document tells errors by the media type that they have."""
+
+    def openapi(self) -> dict[str, Any]:
+        """Give the document."""
+        fresh = self.openapi_schema is None
+        document = super().openapi()
+        for verbs in document["paths"].values() if fresh else ():
+            for told in verbs.values():
+                for code in ("4XX", "5XX"):
+                    content = told["responses"][code]["content"]
+                    told["responses"][code]["content"] = {errors.MEDIA_TYPE: next(iter(content.values()))}
+        return document
 
 
 async def _told(request: Request, error: Exception) -> Response:

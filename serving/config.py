@@ -89,6 +89,17 @@ class Upstream:
 
 
 @dataclass(frozen=True, slots=True)
+class Telemetry:
+    """Where OpenTelemetry spans and metrics go, as OTLP over HTTP; nowhere without ``otlp_endpoint``.
+
+    ``content`` puts queries and memories into spans; without it there is no word of them.
+    """
+
+    otlp_endpoint: str = setting("", pattern=r"(https?://.+)?", says="an http(s) address")
+    content: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ServeConfig:
     """The whole tree. ``memory`` names the file of the memory's settings, beside this one; empty: the defaults."""
 
@@ -100,6 +111,7 @@ class ServeConfig:
     load: Load = Load()
     keep: Keep = Keep()
     upstream: Upstream = Upstream()
+    telemetry: Telemetry = Telemetry()
     settings: Config = field(default_factory=Config, metadata={"derived": True})
 
     @classmethod

@@ -10,6 +10,7 @@ import logging
 import threading
 from collections import OrderedDict
 
+from seem.audit import acting
 from seem.errors import SeemError
 from serving.errors import ApiError
 from serving.metrics import Metrics
@@ -92,7 +93,7 @@ class Digester:
         """Digest one piece; give how many still wait, 0 where trying again now is of no use."""
         usage.set(Usage(tenant=tenant, background=True))
         try:
-            with self._tenants.memory(tenant) as memory:
+            with self._tenants.memory(tenant) as memory, acting("server"):
                 before = memory.parts.store.stats(None)["pending"]
                 errors = memory.pipeline.retry(limit=_PIECE)
                 if errors:

@@ -19,6 +19,8 @@ from serving.errors import MEDIA_TYPE, ApiError, api_error, problem
 from serving.metrics import Metrics
 
 STREAMED = ("/v1/import",)
+# Asked every few seconds by machines, and never interesting in a trace.
+UNTRACED = ("/livez", "/readyz", "/metrics")
 _log = logging.getLogger("seem.serving")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 
@@ -41,6 +43,14 @@ class Gate:
         request_id = asked if _REQUEST_ID.fullmatch(asked) else secrets.token_hex(12)
         state = scope.setdefault("state", {})
         state["request_id"] = request_id
+        if scope["path"] in UNTRACED:
+            await self._serve(scope, receive, send, request_id)
+            return
+        with self._metrics.telemetry.request(_method(scope), Headers(scope=scope)):
+            await self._serve(scope, receive, send, request_id)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send, request_id: str) -> None:
+        state = scope["state"]
         begun, status = time.monotonic(), 0
 
         async def sent(message: Message) -> None:
@@ -98,14 +108,20 @@ class Gate:
         state: dict[str, Any] = scope["state"]
         # Unknown paths share one label: anybody could make any number of them.
         route = getattr(scope.get("route"), "path", "") or "other"
-        method = scope["method"] if scope["method"] in ("GET", "POST", "PUT", "PATCH", "DELETE") else "other"
+        method = _method(scope)
         self._metrics.requests.labels(route, method, str(status)).inc()
         self._metrics.request_seconds.labels(route).observe(seconds)
+        if scope["path"] not in UNTRACED:
+            self._metrics.telemetry.answered(method, route, status, seconds)
         if "code" in state:
             self._metrics.failures.labels(state["code"]).inc()
         told: dict[str, Any] = {name: state[name] for name in ("request_id", "tenant", "key", "code") if name in state}
         extra = {**told, "method": method, "route": route, "status": status, "ms": round(seconds * 1000, 1)}
         _log.info("request", extra=extra)
+
+
+def _method(scope: Scope) -> str:
+    return scope["method"] if scope["method"] in ("GET", "POST", "PUT", "PATCH", "DELETE") else "other"
 
 
 async def _refuse(error: ApiError, request_id: str, send: Send) -> None:

@@ -18,10 +18,13 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Row
 
 from seem.errors import InputError, NotFoundError
+from seem.rights import principals_of
 from serving import ledger as t
 from serving.ledger import Ledger, now
 
-SCOPES = ("read", "write", "delete", "export", "chat")
+SCOPES = ("read", "write", "delete", "export", "chat", "audit")
+# What a key may do where nothing is said: all but reading who did what.
+USUAL = tuple(scope for scope in SCOPES if scope != "audit")
 _PREFIX = "seem"
 _TENANT = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
@@ -37,6 +40,11 @@ class Caller:
     requests_per_minute: int | None = None
     passages: int | None = None
 
+    @property
+    def actor(self) -> str:
+        """Name the caller in the audit trail: the key, and whom it stands for."""
+        return f"key:{self.key_id}" + (f" for {','.join(self.principals)}" if self.principals else "")
+
 
 class Keys:
     """The keys of all tenants."""
@@ -50,11 +58,12 @@ class Keys:
         tenant: str,
         *,
         name: str = "",
-        scopes: Collection[str] = SCOPES,
+        scopes: Collection[str] = USUAL,
         principals: Sequence[str] = (),
         days: float | None = None,
     ) -> tuple[str, str]:
         """Make a key, and the tenant where it is new; give the key's id and the key, which nobody can show again."""
+        principals_of(principals)
         unknown = sorted(set(scopes) - set(SCOPES))
         if unknown or not scopes:
             raise InputError(f"scopes are {', '.join(SCOPES)}; got {unknown[0] if unknown else 'none'}")

@@ -67,12 +67,15 @@ class Lane:
         """Give the results of the rows, in order; raise what their batch raised."""
         if not rows:
             return []
-        call = _Call(task, rows, current(), time.monotonic())
+        with self._metrics.telemetry.stage(task):
+            return self._submit(_Call(task, rows, current(), time.monotonic()), progress)
+
+    def _submit(self, call: _Call, progress: Callable[[int], None] | None) -> list[Any]:
         with self._ready:
             if self._closed:
                 raise ModelError("the server is shutting down; ask again when it is back")
             self._queue.append(call)
-            self._metrics.queue.labels(self.name).inc(len(rows))
+            self._metrics.queue.labels(self.name).inc(len(call.rows))
             self._ready.notify()
         while not call.ended:
             call.changed.wait(_LONG)

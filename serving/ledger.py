@@ -7,6 +7,7 @@ write beside it. Knows nothing about requests.
 from __future__ import annotations
 
 import fcntl
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from seem.errors import StoreError
 
 VERSION = 1
+LOCK = "serving.lock"
 
 metadata = MetaData()
 
@@ -115,6 +117,10 @@ class Ledger:
             yield wire
             wire.commit()
 
+    def files(self) -> list[Path]:
+        """Name the files in which it lies."""
+        return [self.path, self.path.with_name(f"{self.path.name}-wal")]
+
     def purge(self) -> None:
         """Leave no trace of what was deleted."""
         with self._told(), self._writing, self._engine.connect().execution_options(begin=None) as connection:
@@ -137,12 +143,32 @@ def holding(folder: Path) -> Iterator[None]:
     """Hold the folder for this process: a second server on it would not see what the first has loaded."""
     folder.mkdir(parents=True, exist_ok=True)
     file: IO[str]
-    with (folder / "serving.lock").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise StoreError(f"another server runs on {folder}; stop it, or name another data_dir") from error
+    with (folder / LOCK).open("a") as file:
+        if not _locked(file):
+            raise StoreError(f"another server runs on {folder}; stop it, or name another data_dir")
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
         yield
+
+
+def holder(folder: Path) -> int:
+    """Give the process id of the server that holds the folder; raise StoreError where none does."""
+    try:
+        with (folder / LOCK).open("r") as file:
+            if not _locked(file):
+                return int(file.read())
+    except (FileNotFoundError, ValueError):
+        pass
+    raise StoreError(f"no server runs on {folder}; start it, or name its configuration with --config")
+
+
+def _locked(file: IO[str]) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def now() -> str:

@@ -11,7 +11,21 @@ import sys
 from datetime import UTC, datetime
 
 # What a record may tell beside its message; anything else that is attached to it stays out.
-_FIELDS = ("request_id", "tenant", "key", "method", "route", "status", "ms", "code", "kind", "count", "job")
+_FIELDS = (
+    "request_id",
+    "tenant",
+    "key",
+    "method",
+    "route",
+    "status",
+    "ms",
+    "code",
+    "kind",
+    "count",
+    "job",
+    "models",
+    "why",
+)
 
 
 class JsonLines(logging.Formatter):

@@ -38,7 +38,16 @@ def build(client: httpx.AsyncClient, headers: Headers, ids: Mapping[str, str] | 
         (_ADDS, (tools.add_memory,)),
         (_READS, (tools.search_memories, tools.get_memories, tools.get_episodes, tools.get_memory)),
         (_READS, (tools.list_entities, tools.get_event_status, tools.get_status)),
-        (_DESTROYS, (tools.update_memory, tools.delete_memory, tools.delete_all_memories, tools.delete_entities)),
+        (
+            _DESTROYS,
+            (
+                tools.update_memory,
+                tools.delete_memory,
+                tools.forget_memories,
+                tools.delete_all_memories,
+                tools.delete_entities,
+            ),
+        ),
     ):
         for tool in offered:
             server.add_tool(tool, annotations=hints)
@@ -78,9 +87,13 @@ class _Tools:
         run_id: str | None = None,
         filters: dict[str, Any] | None = None,
         top_k: int | None = None,
+        as_of: str | None = None,
     ) -> dict[str, Any]:
-        """Find what was said about something: passages in their original words, with events, facts and a short context."""
-        body = {"query": query, "filters": filters, "top_k": top_k}
+        """Find what was said about something: passages in their original words, with events, facts and a short context.
+
+        `as_of` (ISO 8601) asks for what had been said and held by then.
+        """
+        body = {"query": query, "filters": filters, "top_k": top_k, "as_of": as_of}
         return await self._call(
             ctx, "POST", "/v1/search", json=body | self._whose(user_id=user_id, agent_id=agent_id, run_id=run_id)
         )
@@ -113,6 +126,21 @@ class _Tools:
     async def delete_memory(self, ctx: Context, memory_id: str) -> dict[str, Any]:
         """Delete one memory with everything that only it supports."""
         return await self._call(ctx, "DELETE", f"/v1/memories/{_part(memory_id)}")
+
+    async def forget_memories(
+        self,
+        ctx: Context,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        session: str | None = None,
+        speaker: str | None = None,
+        before: str | None = None,
+    ) -> dict[str, Any]:
+        """Erase a session, what a person said, or what was said before a moment; together they narrow. Gives a receipt."""
+        body = {"session": session, "speaker": speaker, "before": before}
+        body |= self._whose(user_id=user_id, agent_id=agent_id, run_id=run_id)
+        return await self._call(ctx, "POST", "/v1/forget", json=body)
 
     async def delete_all_memories(
         self, ctx: Context, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None

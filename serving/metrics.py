@@ -5,7 +5,9 @@ One registry a server, so that two servers in one process (tests) do not meet. K
 
 from __future__ import annotations
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
+
+from serving.telemetry import Telemetry
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
 _ROWS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
@@ -16,7 +18,11 @@ class Metrics:
 
     def __init__(self) -> None:
         """Make the series, all at zero."""
+        # Whoever measures spans too; nowhere unless the server's start says where.
+        self.telemetry = Telemetry()
         r = self.registry = CollectorRegistry()
+        # Memory, open files and time of the process itself.
+        ProcessCollector(registry=r)
         self.requests = Counter("seem_requests", "Requests answered.", ["route", "method", "status"], registry=r)
         self.request_seconds = Histogram(
             "seem_request_seconds", "Time to the last byte.", ["route"], buckets=_SECONDS, registry=r
@@ -40,6 +46,7 @@ class Metrics:
         self.loaded_bytes = Gauge("seem_loaded_bytes", "Bytes that they take, estimated.", registry=r)
         self.evicted = Counter("seem_evicted_memories", "Memories let go under the cap.", registry=r)
         self.jobs = Counter("seem_jobs", "Jobs ended.", ["kind", "status"], registry=r)
+        self.reloads = Counter("seem_reloads", "Adapters taken up anew, or refused.", ["status"], registry=r)
 
     def text(self) -> bytes:
         """Give the exposition format."""

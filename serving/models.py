@@ -1,8 +1,8 @@
 """The models of one server, each loaded once and shared by all tenants, behind lanes that batch their rows.
 
-Two networks, two lanes: the decoder with its adapters (extract, answer), the encoder with its (retrieval, judge). A
-prompted engine has no lane: its endpoint batches. Gives the parts of a memory, all but the store. Knows nothing about
-requests.
+Two networks, two lanes: the decoder with its adapters (extract, answer, fuse, parse), the encoder with its (retrieval,
+judge). A prompted engine has no lane: its endpoint batches; of a cascade the student alone has one, so that nobody waits
+for another's teacher. Gives the parts of a memory, all but the store. Knows nothing about requests.
 """
 
 from __future__ import annotations
@@ -16,16 +16,26 @@ import numpy.typing as npt
 
 from seem.config import Config
 from seem.memory import Memory
-from seem.models.protocols import Encoder, ExtractItem, Extractor, Judge, JudgeInput, Reader, Vectors
-from seem.types import Extraction
-from seem.wiring import Parts
+from seem.models.protocols import (
+    Encoder,
+    ExtractItem,
+    Extractor,
+    Fuser,
+    Judge,
+    JudgeInput,
+    QueryParser,
+    Reader,
+    Vectors,
+)
+from seem.types import Extraction, Fact
+from seem.wiring import Parts, behind
 from serving.config import Batching
 from serving.lane import Lane
 from serving.metrics import Metrics
 from serving.usage import current
 
 if TYPE_CHECKING:
-    from seem.models.decoder import Generated
+    from seem.models.greedy import Generated
 
 
 class Models:
@@ -41,41 +51,55 @@ class Models:
 
     def load(self) -> None:
         """Load every model now, and what a first search would load; raise ModelError where one is missing."""
-        encoder = self._parts.encoder
+        encoder, judge = self._parts.encoder, self._parts.judge
         self.encoding.task("encode", lambda rows: list(encoder.encode(rows)))
         self.encoder: Encoder = LanedEncoder(encoder, self.encoding)
-        self._extractor = self._parts.extractor
-        judge = self._judge = self._parts.judge
-        self._reader = self._parts.reader
-        config = self._parts.config
-        if self._extractor is not None and config.extract.engine == "local":
-            self.decoding.task("extract", self._extractor.extract)
-            self._extractor = LanedExtractor(self._extractor, self.decoding)
-        if judge is not None and config.judge.engine == "local":
+        if judge is not None and self._parts.config.judge.engine == "local":
             self.encoding.task("judge", lambda pairs: list(judge.score(pairs)))
-            self._judge = LanedJudge(judge, self.encoding)
-        if self._reader is not None and config.answer.engine == "local":
-            self.decoding.task("answer", _answering(self._reader))
-            self._reader = LanedReader(self._reader, self.decoding)
+        laned = LanedJudge(judge, self.encoding) if judge and self._parts.config.judge.engine == "local" else judge
+        self._reading: dict[str, Any] = {"encoder": self.encoder, "judge": laned, "router": self._parts.router}
+        self.generating = self._queued()
         # Not asked for where nothing generates here: asking would load the base model.
         if "decoder" in vars(self._parts):
             self._parts.decoder.observe = self._generated
         self._warm_up()
         self.loaded = True
 
+    def reload(self) -> dict[str, str]:
+        """Take up the decoder's adapters that now lie where the configuration names them; give the names of what serves.
+
+        Rows that a lane has not begun go to the new ones. Raise ModelError where one does not fit: all is then as before.
+        """
+        told = self._parts.reload()
+        self.generating = self._queued()
+        return told
+
     def parts(self, config: Config) -> Parts:
         """Give the parts of one tenant's memory: these models, and the store of its configuration."""
-        return Parts(
-            config,
-            encoder=self.encoder,
-            extractor=self._extractor,
-            judge=self._judge,
-            reader=self._reader,
-            router=self._parts.router,
-            # What it has told is kept per tenant, around this.
-            fuser=self._parts.fuser.fuser,
-            parser=self._parts.parser,
-        )
+        return Parts(config, **self._reading, **self.generating)
+
+    def _queued(self) -> dict[str, Any]:
+        """Give what generates, by the names of ``Parts``, behind the decoder's lane where it runs on the decoder."""
+        parts, config = self._parts, self._parts.config
+        extractor, reader, parser = parts.extractor, parts.reader, parts.parser
+        # What it has told is kept per tenant, around this.
+        fuser = parts.fuser.fuser
+        if extractor is not None and config.extract.engine == "local":
+            extractor = behind(extractor, self._laned)
+        if reader is not None and config.answer.engine == "local":
+            self.decoding.task("answer", _answering(reader))
+            reader = LanedReader(reader, self.decoding)
+        if config.fuse.engine == "tuned":
+            self.decoding.task("fuse", fuser.fuse)
+            fuser = LanedFuser(fuser, self.decoding)
+        if parser is not None and config.parse.engine == "tuned":
+            self.decoding.task("parse", _parsing(parser))
+            parser = LanedParser(parser, self.decoding)
+        return {"extractor": extractor, "reader": reader, "fuser": fuser, "parser": parser}
+
+    def _laned(self, extractor: Extractor) -> Extractor:
+        self.decoding.task("extract", extractor.extract)
+        return LanedExtractor(extractor, self.decoding)
 
     def _generated(self, made: Sequence[Generated]) -> None:
         self.decoding.count(sum(one.prompt_tokens for one in made), sum(one.tokens for one in made))
@@ -148,7 +172,36 @@ class LanedReader:
         return str(text)
 
 
+class LanedFuser:
+    """The fuser behind the decoder's lane."""
+
+    def __init__(self, fuser: Fuser, lane: Lane) -> None:
+        self.name = fuser.name
+        self._lane = lane
+
+    def fuse(self, groups: Sequence[Sequence[JudgeInput]]) -> list[str]:
+        """Give one summary a group."""
+        return self._lane.submit("fuse", groups)
+
+
+class LanedParser:
+    """The parser of questions behind the decoder's lane."""
+
+    def __init__(self, parser: QueryParser, lane: Lane) -> None:
+        self.name = parser.name
+        self._lane = lane
+
+    def parse(self, question: str) -> list[Fact]:
+        """Give the patterns of the facts that would answer it."""
+        (found,) = self._lane.submit("parse", [question])
+        return list(found)
+
+
 def _answering(reader: Reader) -> Callable[[list[Any]], Sequence[Any]]:
     """Give how a batch of questions is read: at once where the reader can, else one by one."""
     together = getattr(reader, "answer_all", None)
     return together if together is not None else lambda rows: [reader.answer(*row) for row in rows]
+
+
+def _parsing(parser: QueryParser) -> Callable[[list[Any]], Sequence[Any]]:
+    return lambda rows: [parser.parse(question) for question in rows]

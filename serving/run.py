@@ -1,20 +1,25 @@
 """One server process: listens, serves, and on a signal says so, waits for what is being served, and ends.
 
-Takes a service; knows nothing about what it serves.
+SIGHUP takes up new adapters without a pause. Takes a service; knows nothing about what it serves.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
+import signal
 import socket
 import sys
+import threading
 from types import FrameType
 
 import uvicorn
 
+from seem.errors import SeemError
 from serving.app import create_app
 from serving.service import Service
 
+_log = logging.getLogger("seem.serving")
 # For so long /readyz says «draining» before the door closes, so that a proxy sends its next requests elsewhere.
 NOTICE_SECONDS = 1.0
 
@@ -48,7 +53,19 @@ def serve(service: Service) -> None:
     host, port = listening.getsockname()[:2]
     sys.stdout.write(f"SEEM listens on http://{host}:{port}\n")
     sys.stdout.flush()
+    signal.signal(signal.SIGHUP, lambda *_: threading.Thread(target=_reload, args=(service,), daemon=True).start())
     _Server(config, service).run(sockets=[listening])
+
+
+def _reload(service: Service) -> None:
+    try:
+        told = service.tenants.reload()
+    except SeemError as error:
+        service.metrics.reloads.labels("refused").inc()
+        _log.error("adapters refused", extra={"why": str(error)})
+    else:
+        service.metrics.reloads.labels("done").inc()
+        _log.info("adapters taken up", extra={"models": told})
 
 
 def _family(host: str) -> socket.AddressFamily:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from serving.sizes import check_shape
 
 Id = str | None
 _ID: Any = Field(default=None, max_length=512)
@@ -18,6 +20,12 @@ class Body(BaseModel):
     """A request; an unknown field is an error."""
 
     model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _shaped(cls, told: Any) -> Any:
+        check_shape(told)
+        return told
 
 
 class Whose(Body):
@@ -37,6 +45,11 @@ class Add(Whose):
     """What to remember. Without ``wait`` the words are stored and findable at once, and extraction follows."""
 
     messages: str | dict[str, Any] | list[dict[str, Any] | str]
+    readers: list[str] | None = Field(
+        default=None,
+        max_length=1000,
+        description="Who may read them, * for everyone; left out: everyone, of a restricted key that key's principals.",
+    )
     metadata: dict[str, Any] | None = None
     timestamp: str | float | None = None
     infer: bool = True
@@ -53,6 +66,9 @@ class Search(Whose):
     threshold: float = 0.0
     explain: bool = False
     expand: Expand | None = None
+    as_of: str | float | None = Field(
+        default=None, description="A moment of the story: what was said and held by then."
+    )
     context_tokens: int | None = Field(default=None, ge=64, le=100_000)
 
 
@@ -63,6 +79,9 @@ class Ask(Whose):
     filters: dict[str, Any] | None = None
     top_k: int | None = Field(default=None, ge=1, le=1000)
     expand: Expand | None = None
+    as_of: str | float | None = Field(
+        default=None, description="A moment of the story: what was said and held by then."
+    )
     stream: bool = False
 
 
@@ -72,6 +91,70 @@ class Update(Body):
     text: str | None = None
     data: str | None = None
     metadata: dict[str, Any] | None = None
+
+
+class Forget(Body):
+    """What is meant: all that fits what is said. ``ids`` are of passages, or of frames and facts with theirs."""
+
+    user_id: Id = _ID
+    agent_id: Id = _ID
+    run_id: Id = _ID
+    ids: list[str] = Field(default=[], max_length=10_000)
+    session: Id = _ID
+    speaker: Id = _ID
+    before: str | float | None = None
+    everything: bool = False
+    filters: dict[str, Any] | None = None
+
+    def whose(self) -> dict[str, Any]:
+        """Give the ids of the memory that were given."""
+        return self.model_dump(include={"user_id", "agent_id", "run_id"}, exclude_none=True)
+
+    def chosen(self) -> dict[str, Any]:
+        """Give what says which passages are meant."""
+        return self.model_dump(include={"ids", "session", "speaker", "before", "everything", "filters"})
+
+
+class Retain(Whose):
+    """Rules of retention, as in the section ``retention`` of the configuration."""
+
+    older_than: str | None = None
+    idle_session: str | None = None
+    keep: int | None = Field(default=None, ge=0)
+    keep_sessions: int | None = Field(default=None, ge=0)
+    session: Id = _ID
+    clock: Literal["stored", "said"] | None = None
+    dry_run: bool = False
+
+    def rules(self) -> dict[str, Any]:
+        """Give the rules that were given."""
+        return self.model_dump(exclude={"user_id", "agent_id", "run_id", "dry_run"}, exclude_none=True)
+
+
+class Rights(Whose):
+    """Who may read which passages: those named, or all of a memory that fit ``filters``. A reader ``*`` is everyone."""
+
+    readers: list[str] = Field(min_length=1, max_length=1000)
+    passages: list[str] = Field(default=[], max_length=10_000)
+    filters: dict[str, Any] | None = None
+
+
+class Split(Body):
+    """The passages of a frame that tell of something else."""
+
+    passages: list[str] = Field(min_length=1, max_length=1000)
+
+
+class Merge(Body):
+    """Frames that tell of one occurrence."""
+
+    frames: list[str] = Field(min_length=2, max_length=100)
+
+
+class Reassign(Body):
+    """The frame to which a passage belongs; null: one of its own."""
+
+    frame: str | None = None
 
 
 class Embed(Body):
@@ -140,10 +223,59 @@ class Answered(Found):
     model: str
 
 
+class Frames(Reply):
+    """The frames that a correction changed."""
+
+    frames: list[dict[str, Any]]
+
+
 class Deleted(Reply):
     """What was deleted: ids, or their number."""
 
     deleted: list[str] | int
+
+
+class Receipt(Reply):
+    """An erase receipt: numbers and ids, never content.
+
+    ``clean``: no trace of what was erased was found in any file; null where the database lies in no files to be searched.
+    """
+
+    at: str
+    actor: str | None
+    removed: dict[str, int]
+    refolded: dict[str, int]
+    again: int
+    waiting: dict[str, str]
+    memories: list[dict[str, Any]]
+    scan: dict[str, Any]
+    clean: bool | None
+
+
+class Changed(Reply):
+    """The passages whose readers changed, those that were extracted again, and the errors of those that still wait."""
+
+    changed: list[str]
+    again: list[str]
+    errors: dict[str, str]
+    usage: Usage
+
+
+class Retained(Reply):
+    """What was due under which rule, and the receipt; none where nothing was erased."""
+
+    due: int
+    rules: dict[str, dict[str, int]]
+    dry_run: bool
+    receipt: Receipt | None
+
+
+class Trail(Reply):
+    """Lines of the audit trail; ``next`` goes into ``after`` for the following page, and is null on the last."""
+
+    results: list[dict[str, Any]]
+    next: int | None
+    usage: Usage
 
 
 class JobReply(Reply):

@@ -6,13 +6,16 @@ it raises.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
+from seem.audit import acting
 from seem.errors import SeemError
 from seem.memory import Memory
 from seem.wiring import Parts
@@ -26,12 +29,19 @@ from serving.ledger import Ledger, holding
 from serving.metrics import Metrics
 from serving.models import Models
 from serving.quota import Rates
-from serving.replies import Replies, Reply
+from serving.replies import LONGEST, Replies, Reply
 from serving.tenants import Tenants
 from serving.transfer import exported, imported
 from serving.usage import Usage, usage
 
 Told = dict[str, Any]
+
+
+class Texts(Protocol):
+    """The texts of an erasure, which nobody is shown."""
+
+    def in_file(self, path: Path) -> bool:
+        """Tell whether a file holds any of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +126,7 @@ class Service:
         def work() -> Told:
             spent = Usage(tenant=caller.tenant)
             usage.set(spent)
-            with self.tenants.memory(caller.tenant) as memory:
+            with self.tenants.memory(caller.tenant) as memory, acting(caller.actor):
                 return {**verb(memory), "usage": spent.told()}
 
         return await (desk or self.reading).run(work)
@@ -126,6 +136,7 @@ class Service:
     ) -> tuple[Reply, bool]:
         """Do a write once per idempotency key; give its reply, and whether that is a repeat."""
         self.check_loaded()
+        key = _own(caller, key)
 
         def work() -> tuple[Reply, bool]:
             if key is not None and (known := self.replies.begin(caller.tenant, key, request)) is not None:
@@ -144,15 +155,35 @@ class Service:
 
         return await self.writing.run(work)
 
+    def check_room(self, tenant: str, memory: Memory, adding: int, most: int | None, *, restricted: bool) -> None:
+        """Raise ApiError 429 where more passages do not fit; a restricted caller is not told how many there are."""
+        try:
+            self.tenants.check_room(tenant, memory, adding, most)
+        except ApiError as error:
+            if not restricted:
+                raise
+            why = f"{adding} more passages are more than this tenant may keep; ask the operator for more"
+            raise ApiError(error.status, error.code, why, retry_after=error.retry_after) from None
+
     def forget_told(self, tenant: str, memory: str | None) -> None:
         """Erase what replies and exports still tell of a memory in which something was deleted."""
         self.replies.erase(tenant, memory)
         self.jobs.erase(tenant, memory)
 
+    def elsewhere(self, tenant: str, memory: str | None) -> Callable[[Texts], list[Path]]:
+        """Give what erases words of a memory (``None``: of any) in replies, exports and imports, and names the files."""
+
+        def erase(texts: Texts) -> list[Path]:
+            self.jobs.end_imports(tenant, memory, texts.in_file)
+            self.forget_told(tenant, memory)
+            return [*self.ledger.files(), *self.jobs.files()]
+
+        return erase
+
     def _effect(self, caller: Caller, verb: Callable[[Memory], Effect]) -> tuple[Effect, Reply]:
         spent = Usage(tenant=caller.tenant)
         usage.set(spent)
-        with self.tenants.memory(caller.tenant) as memory:
+        with self.tenants.memory(caller.tenant) as memory, acting(caller.actor):
             effect = verb(memory)
         self.tenants.changed(caller.tenant, None if effect.erased else effect.added)
         if effect.waiting:
@@ -175,14 +206,21 @@ class Service:
 
     def _import(self, job: Job) -> Told:
         allowed = self.keys.passages(job.tenant)
-        with self.tenants.memory(job.tenant) as memory:
+        with self.tenants.memory(job.tenant) as memory, acting(job.request.get("actor", "")):
 
             def room(adding: int) -> None:
                 self.tenants.changed(job.tenant, None)
-                self.tenants.check_room(job.tenant, memory, adding, allowed)
+                self.check_room(job.tenant, memory, adding, allowed, restricted=bool(job.principals))
 
             return imported(job, memory, room)
 
     def _export(self, job: Job) -> Told:
-        with self.tenants.memory(job.tenant) as memory:
+        with self.tenants.memory(job.tenant) as memory, acting(job.request.get("actor", "")):
             return exported(job, memory)
+
+
+def _own(caller: Caller, key: str | None) -> str | None:
+    """Give the idempotency key under which a reply is kept: readers of other rights never meet in one."""
+    if key is None or not caller.principals or not 1 <= len(key) <= LONGEST:
+        return key
+    return hashlib.sha256(json.dumps([sorted(caller.principals), key]).encode()).hexdigest()

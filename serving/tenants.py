@@ -12,11 +12,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from seem.errors import ModelError
 from seem.memory import Memory
 from serving.config import ServeConfig, tenant_settings
 from serving.errors import ApiError
 from serving.metrics import Metrics
 from serving.models import Models
+from serving.telemetry import TracedMemory
 
 _TRIM_SECONDS = 1.0
 
@@ -42,6 +44,7 @@ class Tenants:
         self._metrics = metrics
         self._open: dict[str, _Open] = {}
         self._lock = threading.Lock()
+        self._reloading = threading.Lock()
         self._trimmed = 0.0
 
     @contextmanager
@@ -51,7 +54,7 @@ class Tenants:
             opened = self._open.get(tenant)
             if opened is None:
                 parts = self._models.parts(tenant_settings(self._config.settings, tenant))
-                opened = self._open[tenant] = _Open(Memory(parts=parts))
+                opened = self._open[tenant] = _Open(TracedMemory(parts, self._metrics.telemetry, tenant))
             opened.users += 1
         try:
             with opened.opening:
@@ -88,6 +91,17 @@ class Tenants:
             if opened is not None and opened.passages is not None:
                 opened.passages = None if added is None else opened.passages + added
 
+    def reload(self) -> dict[str, str]:
+        """Take up new adapters in every memory, the open ones too; give what serves. Raise ModelError where none does."""
+        if not self._models.loaded:
+            raise ModelError("the models are still being loaded; try again when /readyz says 200")
+        with self._reloading:
+            told = self._models.reload()
+            with self._lock:
+                for opened in self._open.values():
+                    opened.memory.parts.take(**self._models.generating)
+        return told
+
     def close(self) -> None:
         """Close every store."""
         with self._lock:
@@ -97,6 +111,7 @@ class Tenants:
 
     def _watch(self, stage: str, seconds: float) -> None:
         self._metrics.stage_seconds.labels(stage).observe(seconds)
+        self._metrics.telemetry.lap(stage, seconds)
 
     def _trim(self) -> None:
         """Let go of what is too much, at most once a second."""

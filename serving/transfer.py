@@ -34,7 +34,7 @@ def imported(job: Job, memory: Memory, room: Callable[[int], None]) -> dict[str,
         batch = drafts[start : start + BATCH]
         job.step(start, len(drafts))
         room(len(batch))
-        for item in memory.add_drafts(batch, where)["results"]:
+        for item in memory.add_drafts(batch, where, principals=job.principals)["results"]:
             told["known" if item["event"] == "NOOP" else "added"] += 1
             told["merged"] += item["event"] == "MERGE"
             told["waiting"] += item["status"] in ("pending", "failed")
@@ -45,9 +45,9 @@ def imported(job: Job, memory: Memory, room: Callable[[int], None]) -> dict[str,
 
 
 def exported(job: Job, memory: Memory) -> dict[str, Any]:
-    """Write a memory to the job's file, whole or not at all."""
-    total = memory.parts.store.stats(job.memory)["passages"]
+    """Write what its caller may read of a memory to the job's file, whole or not at all."""
+    total = memory.stats(**job.request["ids"], principals=job.principals)["passages"]
     job.step(0, total)
-    count = exporting.write(exporting.export(memory.parts.store, job.memory), job.file)
+    count = exporting.write(exporting.export(memory, job.memory, job.principals), job.file)
     job.step(count, count)
     return {"passages": count}

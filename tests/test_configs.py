@@ -27,6 +27,7 @@ READERS = {
     "train/preference": "training.recipes.settings:load_preference_settings",
     "train/retriever": "training.retriever.settings:load_retriever_settings",
     "train/router": "training.router.settings:load_router_settings",
+    "vllm": "seem.config:Config.load",
 }
 FILES = sorted(path.relative_to(CONFIGS).with_suffix("").as_posix() for path in CONFIGS.rglob("*.yaml"))
 

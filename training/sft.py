@@ -131,6 +131,22 @@ def _begin_with(model: Any, adapter: str, base: BaseModel) -> None:
     set_peft_model_state_dict(model, given)
 
 
+def refuse_endless(examples: Iterable[Example], tokenizer: Any) -> None:
+    """Raise ConfigError where a model could not learn to stop: an example does not end in the end token, or hides it."""
+    end = tokenizer.eos_token_id
+    if end is None:
+        raise ConfigError(
+            f"the tokenizer of {tokenizer.name_or_path!r} has no end token, so nothing tuned on it would stop; "
+            "name another base"
+        )
+    for example in examples:
+        if example.row()["labels"][-1] != end:
+            raise ConfigError(
+                f"an example of {len(example.input_ids)} tokens does not end in a label that is the end token ({end}); "
+                "build it with seem.prompts.encode"
+            )
+
+
 def rows_hash(examples: Iterable[Example]) -> str:
     """Give the SHA-256 over the rows, in their order."""
     digest = hashlib.sha256()
@@ -157,6 +173,7 @@ def train(settings: Settings) -> Path:
         f"{len(examples)} examples, {sum(len(e.input_ids) for e in examples)} tokens; lost in projection: {json.dumps(counts)}",
         flush=True,
     )
+    refuse_endless([*examples, *dev], tokenizer)
     rows = rows_hash(examples)
     _keep_rows(output / "run", rows, resumed=checkpoint is not None)
     cpu = pick_device(settings.device) == "cpu"

@@ -5,6 +5,7 @@ Knows no command. ``open_parts`` is the seam at which tests put scripted models.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,14 +13,34 @@ from typing import Annotated
 
 import typer
 
+from seem.audit import acting
 from seem.cli.options import Options
 from seem.cli.output import Run
+from seem.errors import InputError
 from seem.memory import Memory
 from seem.wiring import Parts
 
 SHARED = (
-    "-u/--user-id, --agent-id, --run-id, --config, --data-dir and --json may stand before or after the command; "
+    "-u/--user-id, --agent-id, --run-id, --as, --config, --data-dir and --json may stand before or after the command; "
     "see: seem --help"
+)
+# The commands that no restricted reader can run.
+OWNERS = frozenset(
+    {
+        "audit",
+        "promote",
+        "retain",
+        "verify",
+        "reindex",
+        "retry",
+        "demo",
+        "grant",
+        "revoke",
+        "split",
+        "merge",
+        "reassign",
+        "undo",
+    }
 )
 app = typer.Typer(
     name="seem",
@@ -51,15 +72,21 @@ def shared(
         Path | None, typer.Option(help="Where the memory lies (default ~/.seem, or $SEEM_HOME).")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Answer with one JSON object.")] = False,
+    principals: Annotated[
+        list[str] | None,
+        typer.Option("--as", help="Read and write as this reader, to whom only what he may read exists; repeatable."),
+    ] = None,
 ) -> None:
     """Take the options that every command shares."""
     run: Run = context.obj
-    run.options = Options(user_id, agent_id, run_id, config, data_dir, json)
+    run.options = Options(user_id, agent_id, run_id, config, data_dir, json, tuple(principals) if principals else None)
     run.command = context.invoked_subcommand or ""
+    if principals and run.command in OWNERS:
+        raise InputError(f"`seem {run.command}` works on whole memories, as their owner; leave out --as")
 
 
 @contextmanager
 def opened(run: Run) -> Iterator[Memory]:
     """Give the memory of the shared options, closed afterwards."""
-    with Memory(parts=open_parts(run.options)) as memory:
+    with Memory(parts=open_parts(run.options)) as memory, acting(f"cli:{os.environ.get('USER') or os.getuid()}"):
         yield memory

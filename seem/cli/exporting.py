@@ -1,8 +1,8 @@
 """A memory as JSON lines: its passages with ids, times and metadata, and what was made of them.
 
-Takes an opened store; gives objects that ``seem import --format jsonl`` takes back as the same passages. A frame or
-fact stands with the first passage that it cites; ``frame_id`` and ``fact_ids`` tell of the others. Knows nothing about
-models.
+Takes an opened memory; gives objects that ``seem import --format jsonl`` takes back as the same passages. A frame or
+fact stands with the first passage that it cites; ``frame_id`` and ``fact_ids`` tell of the others. To a restricted
+reader only what he may read is told. Knows nothing about models.
 """
 
 from __future__ import annotations
@@ -10,25 +10,42 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
 from seem.envelope import fact_dict, frame_dict
+from seem.memory import Memory
+from seem.rights import APART, principals_of
 from seem.scope import IDS
 from seem.store import schema as t
 from seem.store.batch import Snapshot
 from seem.store.store import Store
 from seem.types import Passage
 
+if TYPE_CHECKING:
+    from seem.state import State
 
-def export(store: Store, memory: str) -> Iterator[dict[str, Any]]:
-    """Give one object a passage, in order of arrival."""
-    snapshot = store.load(memory)
+
+def export(memory: Memory, key: str, principals: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
+    """Give one object a passage of the memory ``key``, in order of arrival."""
+    who = principals_of(principals)
+    memory.parts.store.noted(key, "export", {})
+    if who is None:
+        yield from _lines(memory.parts.store, memory.parts.store.load(key))
+        return
+    with memory.pipeline.states.state(key, who) as state:
+        lines = list(_lines(memory.parts.store, state))
+    for line in lines:
+        # What tells a message apart from one that this reader may not know of tells of that one.
+        yield line | {"id": line["id"].partition(APART)[0]}
+
+
+def _lines(store: Store, snapshot: Snapshot | State) -> Iterator[dict[str, Any]]:
     with store.reading() as connection:
-        query = sa.select(t.passages.c.id, t.passages.c.key).where(t.passages.c.memory == memory)
+        query = sa.select(t.passages.c.id, t.passages.c.key).where(t.passages.c.memory == snapshot.memory)
         keys = {row.id: row.key for row in connection.execute(query)}
     frame_of = {p: f.id for f in snapshot.frames.values() for p in f.provenance}
     facts_of: dict[str, list[str]] = {}
@@ -77,7 +94,7 @@ def _passage(passage: Passage, key: str) -> dict[str, Any]:
     return {name: value for name, value in told.items() if value not in (None, "", [], {})}
 
 
-def _made(snapshot: Snapshot, passage_id: str, frame_id: str | None, fact_ids: list[str]) -> dict[str, Any]:
+def _made(snapshot: Snapshot | State, passage_id: str, frame_id: str | None, fact_ids: list[str]) -> dict[str, Any]:
     told: dict[str, Any] = {"frame_id": frame_id} if frame_id else {}
     if frame_id and snapshot.frames[frame_id].provenance[0] == passage_id:
         told["frame"] = frame_dict(snapshot.frames[frame_id])

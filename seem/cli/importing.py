@@ -70,7 +70,9 @@ def estimate(source: Source, rate: float) -> dict[str, Any]:
     }
 
 
-def store(memory: Memory, source: Source, ids: Mapping[str, str], *, quiet: bool) -> dict[str, Any]:
+def store(
+    memory: Memory, source: Source, ids: Mapping[str, str], *, quiet: bool, principals: Sequence[str] | None = None
+) -> dict[str, Any]:
     """Remember the drafts batch by batch; give how many were new, known, fused, and the errors of those that wait."""
     where = scope(None, **ids)
     told: dict[str, Any] = {
@@ -92,7 +94,7 @@ def store(memory: Memory, source: Source, ids: Mapping[str, str], *, quiet: bool
             def step(done: int, of: int, at: int = start) -> None:
                 progress.update(task, completed=at + done)
 
-            for item in memory.add_drafts(batch, where, progress=step)["results"]:
+            for item in memory.add_drafts(batch, where, progress=step, principals=principals)["results"]:
                 told["known" if item["event"] == "NOOP" else "added"] += 1
                 told["merged"] += item["event"] == "MERGE"
                 told["waiting"] += item["status"] in ("pending", "failed")

@@ -19,18 +19,21 @@ import typer
 from rich.console import Console
 
 from seem.cli import demo as demonstration
-from seem.cli import importing, render, upkeep
+from seem.cli import forgetting, frames, importing, render, rights, upkeep
 from seem.cli.app import SHARED, app, opened
 from seem.cli.options import Options, hoist
 from seem.cli.output import INTERRUPTED, Run, code_of, err, out, reason
 from seem.errors import InputError, ModelError, SeemError
 from seem.sources import FORMATS
 
-__all__ = ["app", "main", "upkeep"]
+__all__ = ["app", "forgetting", "frames", "main", "rights", "upkeep"]
 
 Question = Annotated[str, typer.Argument(help="What to ask.")]
 Id = Annotated[str, typer.Argument(help="A passage (p_…), frame (f_…) or fact (k_…).")]
 TopK = Annotated[int | None, typer.Option("-k", "--top-k", "--limit", help="Passages at most.")]
+AsOf = Annotated[
+    str | None, typer.Option(help="A day or moment (ISO 8601): answer from what was said and held by then.")
+]
 Expand = Annotated[str | None, typer.Option(help="The whole story of what is found: auto, always or never.")]
 
 
@@ -73,13 +76,20 @@ def add(
     session: Annotated[str | None, typer.Option(help="Which conversation it belongs to.")] = None,
     timestamp: Annotated[str | None, typer.Option(help="When it was said: ISO 8601 or unix seconds.")] = None,
     infer: Annotated[bool, typer.Option(help="Make events and facts of it.")] = True,
+    reader: Annotated[
+        list[str] | None,
+        typer.Option(help="Who may read it; repeatable. Everyone, or the one of --as, where nobody is named."),
+    ] = None,
 ) -> int:
     """Remember a text: store it, and make events and facts of it."""
     run: Run = context.obj
     words = sys.stdin.buffer.read().decode("utf-8", "replace") if text == "-" else text
     message = {"role": "user", "content": words, "name": speaker, "session": session}
     with opened(run) as memory:
-        told = memory.add(message, **run.options.ids, timestamp=timestamp, infer=infer)
+        who = run.options.principals
+        told = memory.add(
+            message, **run.options.ids, timestamp=timestamp, infer=infer, readers=reader or (), principals=who
+        )
     errors = [item["error"] for item in told["results"] if item["error"]]
     failure = (
         ModelError(f"{errors[0]} (the words are stored and can be found; `seem retry` finishes the rest)")
@@ -112,7 +122,9 @@ def import_(
         told = importing.estimate(source, rate)
     else:
         with opened(run) as memory:
-            told = importing.store(memory, source, run.options.ids, quiet=run.options.json)
+            told = importing.store(
+                memory, source, run.options.ids, quiet=run.options.json, principals=run.options.principals
+            )
     failure: SeemError | None = None
     if told.get("errors"):
         why = next(iter(told["errors"].values()))
@@ -141,22 +153,33 @@ def search(
     threshold: Annotated[float, typer.Option(help="Drop passages that score less.")] = 0.0,
     expand: Expand = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show score and ranks.")] = False,
+    as_of: AsOf = None,
 ) -> int:
     """Find the passages that ground an answer, with their events and facts."""
     run: Run = context.obj
     with opened(run) as memory:
-        told = memory.search(query, **run.options.ids, top_k=top_k, threshold=threshold, expand=expand, explain=explain)
+        told = memory.search(
+            query,
+            **run.options.meant,
+            top_k=top_k,
+            threshold=threshold,
+            expand=expand,
+            explain=explain,
+            as_of=as_of,
+        )
     return run.told(
         told, lambda console: render.found(console, query, told, explain=explain), count=len(told["results"])
     )
 
 
 @app.command(epilog=SHARED)
-def answer(context: typer.Context, question: Question, top_k: TopK = None, expand: Expand = None) -> int:
+def answer(
+    context: typer.Context, question: Question, top_k: TopK = None, expand: Expand = None, as_of: AsOf = None
+) -> int:
     """Answer a question from memory and show the evidence."""
     run: Run = context.obj
     with opened(run) as memory:
-        told = memory.answer(question, **run.options.ids, top_k=top_k, expand=expand)
+        told = memory.answer(question, **run.options.meant, top_k=top_k, expand=expand, as_of=as_of)
     return run.told(told, lambda console: render.answered(console, question, told), count=len(told["results"]))
 
 
@@ -165,7 +188,7 @@ def list_(context: typer.Context, top_k: TopK = None) -> int:
     """List the passages of a memory in order of arrival."""
     run: Run = context.obj
     with opened(run) as memory:
-        told = memory.get_all(**run.options.ids, top_k=top_k)
+        told = memory.get_all(**run.options.meant, top_k=top_k)
     return run.told(told, lambda console: render.listed(console, told["results"]), count=len(told["results"]))
 
 
@@ -174,7 +197,7 @@ def get(context: typer.Context, id: Id) -> int:
     """Show one passage, frame or fact."""
     run: Run = context.obj
     with opened(run) as memory:
-        told = memory.get(id)
+        told = memory.get(id, principals=run.options.principals)
     return run.told(told, lambda console: render.item(console, told))
 
 
@@ -183,7 +206,7 @@ def update(context: typer.Context, id: Id, text: Annotated[str, typer.Argument(h
     """Correct a passage; its events and facts are made anew."""
     run: Run = context.obj
     with opened(run) as memory:
-        told = memory.update(id, text)
+        told = memory.update(id, text, principals=run.options.principals)
     failure = (
         ModelError(f"{told['error']} (the new words are stored; `seem retry` finishes the rest)")
         if told["error"]
@@ -209,7 +232,8 @@ def delete(
     if not yes and (run.options.json or not typer.confirm(f"Delete {what} for good?", err=True)):
         raise InputError("nothing was deleted; confirm, or give --yes")
     with opened(run) as memory:
-        told = memory.delete_all(**run.options.given) if all else memory.delete(str(id))
+        who = run.options.principals
+        told = memory.delete_all(**run.options.meant) if all else memory.delete(str(id), principals=who)
     count = told["deleted"] if all else len(told["deleted"])
     return run.told(told, lambda console: console.print(f"deleted {count} passages"), count=count)
 
@@ -219,7 +243,7 @@ def history(context: typer.Context, id: Id) -> int:
     """Tell what happened to a passage, frame or fact."""
     run: Run = context.obj
     with opened(run) as memory:
-        told = memory.history(id)
+        told = memory.history(id, principals=run.options.principals)
     return run.told(told, lambda console: render.history(console, told), count=len(told))
 
 

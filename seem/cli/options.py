@@ -16,7 +16,7 @@ from typing import Any
 from seem.config import Config
 
 DEFAULT_USER = "default"
-_VALUED = ("--user-id", "--agent-id", "--run-id", "--config", "--data-dir", "-u")
+_VALUED = ("--user-id", "--agent-id", "--run-id", "--as", "--config", "--data-dir", "-u")
 _FLAGS = ("--json",)
 
 
@@ -30,6 +30,7 @@ class Options:
     config: Path | None = None
     data_dir: Path | None = None
     json: bool = False
+    principals: tuple[str, ...] | None = None
 
     @property
     def given(self) -> dict[str, Any]:
@@ -41,6 +42,11 @@ class Options:
     def ids(self) -> dict[str, Any]:
         """The ids that are meant."""
         return self.given or {"user_id": DEFAULT_USER}
+
+    @property
+    def meant(self) -> dict[str, Any]:
+        """The ids that are meant, and the reader."""
+        return {**self.ids, "principals": self.principals}
 
     def settings(self) -> Config:
         """Read the configuration; raise ConfigError with every problem in it."""

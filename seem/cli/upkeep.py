@@ -18,6 +18,7 @@ from seem.cli.output import Run
 from seem.errors import ModelError, StoreError
 from seem.scope import scope
 from seem.store.verify import verify as faults
+from seem.tiers import saved
 from seem.write.cascade import TALLY_FILE, read_tally
 
 
@@ -26,8 +27,11 @@ def stats(context: typer.Context) -> int:
     """Count what is stored, of one memory if an id is given, else of all; then also what a cascade sent to its endpoint."""
     run: Run = context.obj
     with opened(run) as memory:
-        told: dict[str, Any] = dict(memory.parts.store.stats(_memory(run)))
-        tally = None if run.options.given else read_tally(memory.parts.config.data_dir / TALLY_FILE)
+        told: dict[str, Any] = memory.stats(**run.options.given, principals=run.options.principals)
+        if run.options.principals is None:
+            told |= saved(told["raw"], memory.parts.store.raw_characters(_memory(run)), told["passages"])
+        whole = not run.options.given and run.options.principals is None
+        tally = None if not whole else read_tally(memory.parts.config.data_dir / TALLY_FILE)
     if tally is not None:
         told |= {f"cascade_{name}": value for name, value in {**asdict(tally), "share": round(tally.share, 4)}.items()}
     return run.told(told, lambda console: render.pairs(console, told))
@@ -76,7 +80,7 @@ def export(
     """Write a memory as JSON lines, which `seem import --format jsonl` takes back."""
     run: Run = context.obj
     with opened(run) as memory:
-        lines = exporting.export(memory.parts.store, scope(None, **run.options.ids).memory)
+        lines = exporting.export(memory, scope(None, **run.options.ids).memory, run.options.principals)
         if output is None and run.options.json:
             told: Any = list(lines)
             return run.told(told, lambda console: None, count=len(told))

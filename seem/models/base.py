@@ -161,7 +161,7 @@ def _from_hub(name: str) -> Path:
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
     try:
-        return Path(snapshot_download(name, local_files_only=os.environ.get("HF_HUB_OFFLINE") == "1"))
+        return Path(snapshot_download(name, local_files_only=os.environ.get("HF_HUB_OFFLINE") != "0"))
     except (LocalEntryNotFoundError, HfHubHTTPError, HFValidationError, OSError) as error:
         raise ModelError(
             f"model {name!r} is neither a packaged model ({', '.join(PACKAGED)}), nor a folder, nor in the hub's cache; "

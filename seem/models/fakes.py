@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -66,7 +67,7 @@ class ScriptedExtractor:
             said = self.script.get(passage.text)
             if isinstance(said, Exception):
                 raise ModelError(str(said)) from said
-            out.append(scripted(passage) if said is None else extraction(passage, said.events, said.facts))
+            out.append(scripted(passage) if said is None else _told(passage, said))
         return out
 
 
@@ -104,3 +105,8 @@ def extraction(passage: Passage, events: Sequence[Event], facts: Sequence[Fact])
     """Give an extraction of a passage with a plain summary."""
     summary = " ".join(f"{', '.join(e.participants)} {e.action}." for e in events)
     return Extraction(passage.id, tuple(events), tuple(facts), summary, "scripted")
+
+
+def _told(passage: Passage, said: Extraction) -> Extraction:
+    made = extraction(passage, said.events, said.facts)
+    return replace(made, summary=said.summary or made.summary, truncated=said.truncated)

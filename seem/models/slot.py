@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from typing import cast
 
 from seem.models.adapters import Manifest
-from seem.models.decoder import Decoder, Generated, Request
+from seem.models.decoder import Decoder
+from seem.models.greedy import Generated, Request
 
 _numbers = itertools.count(1)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from seem.types import Passage
 
@@ -115,6 +115,20 @@ def windows(passage: Passage, context: Sequence[Passage], names: Iterable[str] =
         out.append(Window(speaker, tuple(known)[:6], show(piece), tail, before_speaker, image))
         tail, before_speaker = show(" ".join(piece.split()[-CONTEXT_WORDS:])), speaker
     return out
+
+
+def halves(window: Window) -> list[Window]:
+    """Cut a window in two where its words allow it, else give none: of less text a model has less to say."""
+    raw = window.turn.raw
+    pieces = split_long(raw, max(1, sum(_size(word) for word in raw.split()) // 2))
+    if len(pieces) < 2:
+        return []
+    first, rest = pieces[0], " ".join(pieces[1:])
+    tail = show(" ".join(first.split()[-CONTEXT_WORDS:]))
+    return [
+        replace(window, turn=show(first), image=show("")),
+        replace(window, turn=show(rest), before=tail, before_speaker=window.speaker),
+    ]
 
 
 def split_long(text: str, limit: int = PIECE_WORDS) -> list[str]:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from seem.models.decoder import Decoder, Request
+from seem.models.decoder import Decoder
+from seem.models.greedy import Request
 from seem.prompts.answer import NOT_MENTIONED, tuned_prompt
 
 TASK = "answer"

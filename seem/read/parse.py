@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from seem.models.chat import ChatEndpoint
-from seem.models.decoder import Decoder, Request
+from seem.models.decoder import Decoder
+from seem.models.greedy import Request
 from seem.prompts.parse import OPEN, parse_grammar, parse_prompt, read_patterns, usable
 from seem.prompts.reading import read_object
 from seem.prompts.schemas import PARSE

@@ -39,12 +39,16 @@ def seed(
     depth: int,
     allowed: Collection[str] | None = None,
     patterns: Sequence[tuple[Fact, Vector]] = (),
+    facts_held: Collection[str] | None = None,
 ) -> Seeds:
-    """Find up to ``depth`` passages each way. ``vector`` is the question's, shape ``(dimension,)``, those of ``patterns`` their known parts'."""
+    """Find up to ``depth`` passages each way. ``vector`` is the question's, shape ``(dimension,)``, those of ``patterns`` their known parts'.
+
+    ``facts_held`` names the facts to be searched; none: those of which every source is allowed.
+    """
     query = np.asarray(vector, dtype=np.float32).reshape(1, -1)
     dense = state.vectors["passage"].search(query, depth, allowed)[0]
     told = state.vectors["extraction"].search(query, depth, allowed)[0]
-    within = _facts_of(state, allowed)
+    within = _facts_of(state, allowed) if facts_held is None else set(facts_held)
     facts = _readable(state, state.vectors["fact"].search(query, depth, within)[0], allowed)
     lists = {
         "dense": [i for i, _ in dense],

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from seem.types import Entity, Extraction, Frame, Passage, StoredFact
+from seem.types import Bond, Entity, Extraction, Frame, Passage, StoredFact
 
 # An extraction is known by its passage: its vector is that of its summary, and goes where its passage goes.
 Kind = Literal["passage", "extraction", "frame", "fact", "entity"]
@@ -37,13 +37,34 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One line of the history: what happened to which passage, frame or fact. ``old`` and ``new`` are its texts."""
+    """One line of the history: what happened to which passage, frame or fact.
+
+    ``old`` and ``new`` are its texts; of a change of rights, the readers that it took and gave. The judge's joining is FUSE,
+    a person's is MERGE. ``undoes`` is the generation of the correction that an UNDO takes back. ``new_of`` names the
+    item whose words ``new`` are, where that is another one. UNREADABLE keeps what the judge said of a passage that was no
+    verdict.
+    """
 
     item_id: str
-    event: Literal["ADD", "UPDATE", "DELETE", "MERGE", "SPLIT", "SUPERSEDE"]
+    event: Literal[
+        "ADD",
+        "UPDATE",
+        "DELETE",
+        "MERGE",
+        "SPLIT",
+        "SUPERSEDE",
+        "GRANT",
+        "REVOKE",
+        "FUSE",
+        "REASSIGN",
+        "UNDO",
+        "UNREADABLE",
+    ]
     old: str | None = None
     new: str | None = None
     actor: str = ""
+    undoes: int | None = None
+    new_of: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +72,10 @@ class WriteBatch:
     """Everything that one transaction writes, removals first. Upserts replace the whole row, provenance included.
 
     ``frames`` carry their members as ``Frame.provenance`` (one extraction a passage). ``vectors`` holds (kind, item id, unit
-    float32 vector of the encoder ``encoder``); the vector of a removed item goes with the item.
+    float32 vector of the encoder ``encoder``); the vector of a removed item goes with the item. ``readers`` gives passages
+    other readers, ``again`` puts passages back among those that wait; neither counts as a change of the passage. ``bonds``
+    are written with the generation of the batch; ``unbonds`` are generations whose bonds are taken back. ``untold`` names
+    passages that stay while every text that was made of them goes from the history.
     """
 
     encoder: str = ""
@@ -68,6 +92,11 @@ class WriteBatch:
     vectors: Sequence[tuple[Kind, str, Vector]] = ()
     done: Sequence[str] = ()
     failed: Mapping[str, str] = field(default_factory=dict)
+    readers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    again: Sequence[str] = ()
+    untold: Sequence[str] = ()
+    bonds: Sequence[Bond] = ()
+    unbonds: Sequence[int] = ()
     history: Sequence[Change] = ()
 
 
@@ -84,3 +113,4 @@ class Snapshot:
     facts: Mapping[str, StoredFact]
     vectors: Mapping[tuple[Kind, str], Vector]
     encoder: str
+    bonds: Sequence[Bond] = ()

@@ -18,24 +18,26 @@ from seem.errors import InputError, StoreError
 from seem.store import rows
 from seem.store import schema as t
 from seem.store.batch import WriteBatch
-from seem.store.history import blank, forget_passages, provenance, write_history
+from seem.store.history import blank, forget_passages, provenance, untell, write_history
 from seem.store.statements import chunks, upsert
 from seem.types import Entity, Frame, Passage, StoredFact
 
-Touched = dict[str, list[str]]
+Ids = dict[str, list[str]]
 
 
-def write_batch(connection: Connection, memory: str, batch: WriteBatch, *, generation: int, at: str) -> Touched:
-    """Apply the batch, removals first; give the touched ids by kind."""
+def write_batch(connection: Connection, memory: str, batch: WriteBatch, *, generation: int, at: str) -> tuple[Ids, Ids]:
+    """Apply the batch, removals first; give the ids by kind of what was written and of what was removed."""
     _check_owner(memory, batch)
     before = provenance(connection, memory, [change.item_id for change in batch.history])
     untold = [*batch.remove_passages, *batch.remove_extractions]
     affected = _linked(connection, t.frame_members, t.frame_members.c.frame_id, memory, untold)
     citing = _linked(connection, t.fact_sources, t.fact_sources.c.fact_id, memory, batch.remove_passages)
     _remove(connection, memory, batch)
+    untell(connection, memory, batch.untold)
     _write_passages(connection, memory, batch, at)
     _write_frames(connection, memory, batch, at)
     _write_graph(connection, memory, batch, at)
+    _write_bonds(connection, memory, batch, generation)
     _write_vectors(connection, memory, batch)
     gone_frames = _bereft(connection, memory, affected, t.frame_members, t.frame_members.c.frame_id)
     gone_facts = _bereft(connection, memory, citing, t.fact_sources, t.fact_sources.c.fact_id)
@@ -43,19 +45,27 @@ def write_batch(connection: Connection, memory: str, batch: WriteBatch, *, gener
     _delete_facts(connection, memory, gone_facts)
     _refuse_unfolded(memory, batch, affected - gone_frames)
     write_history(connection, memory, batch, before, generation=generation, at=at)
-    return {
+    written = {
         "passage": [
-            *batch.remove_passages,
             *batch.remove_extractions,
             *(passage.id for passage in batch.passages),
             *(extraction.passage_id for extraction in batch.extractions),
             *batch.done,
             *batch.failed,
+            *batch.readers,
+            *batch.again,
         ],
-        "frame": [*batch.remove_frames, *sorted(gone_frames), *(frame.id for frame in batch.frames)],
-        "fact": [*batch.remove_facts, *sorted(gone_facts), *(fact.id for fact in batch.facts)],
-        "entity": [*batch.remove_entities, *(entity.id for entity in batch.entities)],
+        "frame": [frame.id for frame in batch.frames],
+        "fact": [fact.id for fact in batch.facts],
+        "entity": [entity.id for entity in batch.entities],
     }
+    removed = {
+        "passage": list(batch.remove_passages),
+        "frame": [*batch.remove_frames, *sorted(gone_frames)],
+        "fact": [*batch.remove_facts, *sorted(gone_facts)],
+        "entity": list(batch.remove_entities),
+    }
+    return written, removed
 
 
 def _check_owner(memory: str, batch: WriteBatch) -> None:
@@ -138,10 +148,17 @@ def _write_passages(connection: Connection, memory: str, batch: WriteBatch, at: 
             .where(p.memory == memory, p.id == passage_id)
             .values(status="failed", error=error, attempts=p.attempts + 1)
         )
+    for ids in chunks(batch.again):
+        waiting = {"status": "pending", "error": None, "attempts": 0}
+        connection.execute(sa.update(t.passages).where(p.memory == memory, p.id.in_(ids)).values(waiting))
+    for passage_id, readers in batch.readers.items():
+        allowed = rows.encoded(list(readers))
+        connection.execute(sa.update(t.passages).where(p.memory == memory, p.id == passage_id).values(readers=allowed))
 
 
 def _require_passages(connection: Connection, memory: str, batch: WriteBatch) -> None:
-    wanted = {*batch.done, *batch.failed, *(extraction.passage_id for extraction in batch.extractions)}
+    told = (extraction.passage_id for extraction in batch.extractions)
+    wanted = {*batch.done, *batch.failed, *batch.readers, *batch.again, *told}
     for ids in chunks(sorted(wanted)):
         query = sa.select(t.passages.c.id).where(t.passages.c.memory == memory, t.passages.c.id.in_(ids))
         missing = sorted(set(ids) - set(connection.scalars(query)))
@@ -170,6 +187,24 @@ def _write_frames(connection: Connection, memory: str, batch: WriteBatch, at: st
     ]
     if members:
         connection.execute(sa.insert(t.frame_members), members)
+
+
+def _write_bonds(connection: Connection, memory: str, batch: WriteBatch, generation: int) -> None:
+    if batch.unbonds:
+        b = t.bonds.c
+        connection.execute(sa.delete(t.bonds).where(b.memory == memory, b.generation.in_(batch.unbonds)))
+    values = [
+        {
+            "memory": memory,
+            "one": min(bond.one, bond.other),
+            "other": max(bond.one, bond.other),
+            "generation": generation,
+            "together": int(bond.together),
+        }
+        for bond in batch.bonds
+    ]
+    if values:
+        connection.execute(sa.insert(t.bonds), values)
 
 
 def _write_graph(connection: Connection, memory: str, batch: WriteBatch, at: str) -> None:

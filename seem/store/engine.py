@@ -20,7 +20,7 @@ from sqlalchemy.engine import URL, Connection, Engine, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from seem.errors import ConfigError, InputError, StoreError
-from seem.store import schema
+from seem.store import postgres, schema
 
 _MAGIC = b"SQLite format 3\x00"
 _MEMORY = ":memory:"
@@ -37,10 +37,8 @@ _SENTENCES = {
     "SQLITE_CORRUPT": "the database is damaged (malformed); restore a backup, or let `seem verify` say what is wrong",
     "SQLITE_IOERR": "the disk could not be read or written; check its health and free space",
     "SQLITE_TOOBIG": "a text is too long for the database; split it",
-    "SQLITE_CONSTRAINT": (
-        "the write contradicts what is stored (an id of another memory, a missing passage, frame, fact or entity, or a "
-        "passage in two frames); nothing of it was kept"
-    ),
+    "SQLITE_CONSTRAINT": postgres.SENTENCES["23"],
+    **postgres.SENTENCES,
 }
 
 
@@ -68,11 +66,7 @@ def open_engine(url: URL, *, busy_timeout: float) -> Engine:
     with translated(f"open the store {name(url)}", wait=busy_timeout):
         if url.get_backend_name() == "sqlite" and not in_memory(url):
             _check_file(url)
-        options: dict[str, Any] = {"hide_parameters": True}
-        if in_memory(url):
-            options["poolclass"] = sa.StaticPool
-            options["connect_args"] = {"check_same_thread": False}
-        engine = sa.create_engine(url, **options)
+        engine = _make_engine(url, busy_timeout)
         try:
             if engine.dialect.name == "sqlite":
                 _set_up_sqlite(engine, busy_timeout)
@@ -81,6 +75,16 @@ def open_engine(url: URL, *, busy_timeout: float) -> Engine:
             engine.dispose()
             raise
         return engine
+
+
+def _make_engine(url: URL, busy_timeout: float) -> Engine:
+    if url.get_backend_name() == postgres.BACKEND:
+        return postgres.make_engine(url, busy_timeout)
+    options: dict[str, Any] = {"hide_parameters": True}
+    if in_memory(url):
+        options["poolclass"] = sa.StaticPool
+        options["connect_args"] = {"check_same_thread": False}
+    return sa.create_engine(url, **options)
 
 
 def name(url: URL) -> str:
@@ -103,7 +107,7 @@ def translated(doing: str, *, wait: float) -> Iterator[None]:
 
 def _reason(error: Exception, wait: float) -> str:
     origin = error.orig if isinstance(error, DBAPIError) else error
-    code = getattr(origin, "sqlite_errorname", "")
+    code = getattr(origin, "sqlite_errorname", None) or getattr(origin, "sqlstate", None) or ""
     for prefix, sentence in _SENTENCES.items():
         if code.startswith(prefix):
             return sentence.format(wait=wait)
@@ -111,6 +115,10 @@ def _reason(error: Exception, wait: float) -> str:
         return f"{error.strerror or 'the operating system refused'}; check the path and its rights"
     if isinstance(error, sa.exc.IntegrityError):
         return _SENTENCES["SQLITE_CONSTRAINT"]
+    if isinstance(error, sa.exc.TimeoutError):
+        return f"every connection was in use for {wait:g} s; try again later"
+    if isinstance(error, sa.exc.OperationalError) and hasattr(origin, "sqlstate"):
+        return postgres.UNREACHABLE
     if isinstance(error, sa.exc.NoSuchModuleError):
         return "no driver for this kind of database is installed"
     # The library's own text may quote SQL and the user's words: only the kind of the error is told.
@@ -152,12 +160,16 @@ def _set_up_sqlite(engine: Engine, busy_timeout: float) -> None:
 
 def _prepare(engine: Engine, url: URL, busy_timeout: float) -> None:
     with engine.connect() as connection:
+        if engine.dialect.name == postgres.BACKEND:
+            postgres.check(connection)
         current = _revision(connection, url)
     if engine.dialect.name == "sqlite" and not in_memory(url):
         _write_ahead(engine, busy_timeout)
     if current == schema.REVISION:
         return
     with _migrating, engine.connect().execution_options(seem_begin="BEGIN IMMEDIATE") as connection:
+        if engine.dialect.name == postgres.BACKEND:
+            postgres.lock(connection, "migration")
         # Read again under the lock: another process may have been first.
         if _revision(connection, url) != schema.REVISION:
             _migrate(connection, url)

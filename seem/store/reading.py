@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Table
 from seem.store import rows
 from seem.store import schema as t
 from seem.store.batch import Kind, Snapshot
+from seem.types import Bond
 
 
 def read_snapshot(connection: Connection, memory: str) -> Snapshot:
@@ -42,6 +43,10 @@ def read_snapshot(connection: Connection, memory: str) -> Snapshot:
             for row in _owned(connection, t.vectors, memory)
         },
         encoder=head.encoder if head else "",
+        bonds=[
+            Bond(row.one, row.other, bool(row.together), row.generation)
+            for row in _owned(connection, t.bonds, memory, "generation")
+        ],
     )
 
 
@@ -63,6 +68,13 @@ def count_all(connection: Connection, memory: str | None) -> dict[str, int]:
         dropped = dropped.where(t.extractions.c.memory == memory)
     counts["dropped"] = int(connection.scalar(dropped) or 0)
     return counts
+
+
+def count_raw_characters(connection: Connection, memory: str | None) -> int:
+    """Count the characters of passages that are stored raw, of one memory or of all."""
+    p = t.passages.c
+    query = sa.select(sa.func.coalesce(sa.func.sum(sa.func.length(p.text)), 0)).where(p.status == "raw")
+    return int(connection.scalar(query if memory is None else query.where(p.memory == memory)) or 0)
 
 
 def count_rows(connection: Connection, table: Table, memory: str | None, *conditions: sa.ColumnElement[bool]) -> int:

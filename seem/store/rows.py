@@ -109,11 +109,13 @@ def to_passage(row: Row[Any]) -> Passage:
 
 def extraction_row(memory: str, extraction: Extraction) -> dict[str, Any]:
     """Give the row of an extraction."""
-    payload = {
+    payload: dict[str, Any] = {
         "summary": extraction.summary,
         "events": [_event(event) for event in extraction.events],
         "facts": [_fact(fact) for fact in extraction.facts],
     }
+    if extraction.shown is not None:
+        payload["shown"] = list(extraction.shown)
     return {
         "memory": memory,
         "passage_id": extraction.passage_id,
@@ -137,6 +139,7 @@ def to_extraction(row: Row[Any]) -> Extraction:
         confidence=row.confidence,
         dropped=row.dropped,
         truncated=bool(row.truncated),
+        shown=tuple(payload["shown"]) if "shown" in payload else None,
     )
 
 

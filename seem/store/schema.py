@@ -18,11 +18,12 @@ from sqlalchemy import (
     LargeBinary,
     MetaData,
     Table,
-    Text,
     UniqueConstraint,
 )
 
-REVISION = "0001"
+from seem.store.columns import Long, Text
+
+REVISION = "0002"
 VERSION_TABLE = "seem_schema"
 STATUSES = ("pending", "raw", "done", "failed")
 
@@ -133,6 +134,20 @@ frame_members = Table(
     Index(None, "memory", "frame_id"),
 )
 
+# A person's corrections, pair by pair (one < other); of one pair the row with the highest generation holds.
+bonds = Table(
+    "bonds",
+    metadata,
+    Column("memory", Text, primary_key=True),
+    Column("one", Text, primary_key=True),
+    Column("other", Text, primary_key=True),
+    Column("generation", Integer, primary_key=True, autoincrement=False),
+    Column("together", Integer, nullable=False),
+    _link("one", "passages"),
+    _link("other", "passages"),
+    Index(None, "memory", "other"),
+)
+
 entities = Table(
     "entities",
     metadata,
@@ -200,7 +215,7 @@ vectors = Table(
 history = Table(
     "history",
     metadata,
-    Column("id", Integer, primary_key=True),
+    Column("id", Long, primary_key=True),
     _owner(primary=False),
     Column("generation", Integer, nullable=False),
     _text("item_id"),
@@ -209,6 +224,7 @@ history = Table(
     Column("new", Text),
     _text("actor", ""),
     _text("at"),
+    Column("undoes", Integer),
     Index(None, "memory", "item_id"),
     Index(None, "item_id"),
 )
@@ -217,7 +233,7 @@ history = Table(
 history_sources = Table(
     "history_sources",
     metadata,
-    Column("history_id", Integer, ForeignKey("history.id", ondelete="CASCADE"), primary_key=True, autoincrement=False),
+    Column("history_id", Long, ForeignKey("history.id", ondelete="CASCADE"), primary_key=True, autoincrement=False),
     Column("side", Text, primary_key=True),
     Column("memory", Text, primary_key=True),
     Column("passage_id", Text, primary_key=True),
@@ -229,7 +245,7 @@ history_sources = Table(
 audit = Table(
     "audit",
     metadata,
-    Column("id", Integer, primary_key=True),
+    Column("id", Long, primary_key=True),
     _text("memory"),
     Column("generation", Integer, nullable=False),
     _text("at"),

@@ -18,7 +18,8 @@ from seem.errors import StoreError
 from seem.store import rows
 from seem.store import schema as t
 from seem.store.batch import Vector
-from seem.store.store import Store, check_key
+from seem.store.reader import check_key
+from seem.store.store import Store
 
 _UNIT_TOLERANCE = 1e-3
 

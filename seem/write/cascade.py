@@ -108,6 +108,10 @@ class CascadeExtractor:
         self._failures = 0
         self._rests_until = 0.0
 
+    def over(self, wrap: Callable[[Extractor], Extractor]) -> CascadeExtractor:
+        """Give the same cascade with ``wrap`` around its student alone."""
+        return CascadeExtractor(wrap(self.student), self._teacher, below=self._below, meter=self._meter)
+
     def extract(
         self, items: Sequence[ExtractItem], *, progress: Callable[[int], None] | None = None
     ) -> list[Extraction]:

@@ -10,11 +10,12 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from seem.models.decoder import Decoder, Generated, Request
+from seem.models.decoder import Decoder
+from seem.models.greedy import Generated, Request
 from seem.models.protocols import ExtractItem
 from seem.prompts import lines
 from seem.prompts.grammar import extraction_grammar
-from seem.prompts.window import Window, clean_name, windows
+from seem.prompts.window import Window, clean_name, halves, windows
 from seem.types import Extraction, Passage
 from seem.write.ground import Grounded, ground
 from seem.write.summary import compose
@@ -54,8 +55,24 @@ class TunedExtractor:
         return [self._join(items[n][0], [p for p in pieces if p.passage == n]) for n in range(len(items))]
 
     def pieces(self, items: Sequence[ExtractItem], *, progress: Callable[[int], None] | None = None) -> list[Piece]:
-        """Run every window; long passages have several."""
+        """Run every window; long passages have several, and so has one whose answer would be too long."""
         shown = [(n, w) for n, (passage, context, names) in enumerate(items) for w in windows(passage, context, names)]
+        begun = self._run(shown, items, progress)
+        # What ran out of its budget is asked again in halves, once: nothing is cut off in silence, and nothing runs on.
+        smaller = {n: [(p.passage, w) for w in halves(p.window)] for n, p in enumerate(begun) if not p.output.finished}
+        again = self._run([piece for cut in smaller.values() for piece in cut], items, None)
+        pieces: list[Piece] = []
+        for n, piece in enumerate(begun):
+            cut = [again.pop(0) for _ in smaller.get(n, ())]
+            pieces += cut if cut and sum(map(_lines, cut)) >= _lines(piece) else [piece]
+        return pieces
+
+    def _run(
+        self,
+        shown: Sequence[tuple[int, Window]],
+        items: Sequence[ExtractItem],
+        progress: Callable[[int], None] | None,
+    ) -> list[Piece]:
         # "none" and "E" are the only two beginnings, so a bias on the first token is a threshold on the decision.
         bias = {lines.NONE: self._null_bias}
         requests = [Request(w.prompt(), extraction_grammar(w), bias) for _, w in shown]
@@ -68,7 +85,8 @@ class TunedExtractor:
         pieces = []
         for (n, window), output in zip(shown, outputs, strict=True):
             parsed = lines.parse(output.text, whole=output.finished)
-            pieces.append(Piece(n, window, output, ground(window, items[n][0], parsed)))
+            passage, context, _ = items[n]
+            pieces.append(Piece(n, window, output, ground(window, passage, parsed, context)))
         return pieces
 
     def _join(self, passage: Passage, pieces: Sequence[Piece]) -> Extraction:
@@ -85,3 +103,7 @@ class TunedExtractor:
             sum(p.grounded.dropped for p in pieces),
             any(not p.output.finished for p in pieces),
         )
+
+
+def _lines(piece: Piece) -> int:
+    return len(piece.grounded.events) + len(piece.grounded.facts)

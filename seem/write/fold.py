@@ -9,9 +9,9 @@ about storage.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from seem.types import Event, Extraction, Frame, Passage
+from seem.types import Event, Extraction, Frame, Passage, TimeSpan
 from seem.write.polarity import is_negated
 from seem.write.summary import compose
 
@@ -20,21 +20,40 @@ MAX_EVENTS = 10
 _SAME_ACTION = 0.6
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An event of a frame, and what each passage said of it, in order."""
+
+    event: Event
+    said: tuple[tuple[Passage, Event], ...]
+
+
 def fold(frame_id: str, memory: str, members: Sequence[Member]) -> Frame:
     """Fold members into a frame; they are sorted by time of arrival first."""
-    ordered = sorted(members, key=lambda m: (m[0].position, m[0].id))
-    events: list[Event] = []
-    told: list[str] = []
-    for passage, extraction in ordered:
-        told.append(compose(extraction.events, passage.speaker))
-        for event in extraction.events:
-            same = next((i for i, known in enumerate(events) if _same(known, event)), None)
-            if same is None:
-                events.append(event)
-            else:
-                events[same] = _merged(events[same], event)
+    ordered = in_order(members)
+    told = (compose(extraction.events, passage.speaker) for passage, extraction in ordered)
     summary = " ".join(dict.fromkeys(t for t in told if t))
-    return Frame(frame_id, memory, tuple(p.id for p, _ in ordered), summary, tuple(events[-MAX_EVENTS:]))
+    events = tuple(told.event for told in tell(ordered))
+    return Frame(frame_id, memory, tuple(p.id for p, _ in ordered), summary, events)
+
+
+def in_order(members: Sequence[Member]) -> list[Member]:
+    """Give members in the order in which they were said."""
+    return sorted(members, key=lambda m: (m[0].position, m[0].id))
+
+
+def tell(members: Sequence[Member]) -> list[Told]:
+    """Give the events of a frame, the last MAX_EVENTS, merged from what its members (in order) say of them."""
+    told: list[Told] = []
+    for passage, extraction in members:
+        for event in extraction.events:
+            same = next((n for n, known in enumerate(told) if _same(known.event, event)), None)
+            if same is None:
+                told.append(Told(event, ((passage, event),)))
+            else:
+                known = told[same]
+                told[same] = Told(_merged(known.event, event), (*known.said, (passage, event)))
+    return told[-MAX_EVENTS:]
 
 
 def readable(
@@ -67,9 +86,22 @@ def _merged(earlier: Event, later: Event) -> Event:
     return replace(
         later,
         participants=participants,
-        action=later.action if len(later.action) >= len(earlier.action) else earlier.action,
-        time=later.time or earlier.time,
+        action=earlier.action if _within(later.action, earlier.action) else later.action,
+        time=_time(earlier.time, later.time),
         location=later.location or earlier.location,
         causality=later.causality or earlier.causality,
         manner=later.manner or earlier.manner,
     )
+
+
+def _within(later: str, earlier: str) -> bool:
+    """Tell whether the later words say less than the earlier ones and nothing else: then they change nothing."""
+    return set(later.casefold().split()) < set(earlier.casefold().split())
+
+
+def _time(earlier: TimeSpan | None, later: TimeSpan | None) -> TimeSpan | None:
+    """Give the later time; words that name no date («that day») do not replace one that does."""
+    dated = earlier is not None and (earlier.start or earlier.end)
+    if later is None or (dated and not (later.start or later.end)):
+        return earlier
+    return later

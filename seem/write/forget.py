@@ -6,17 +6,75 @@ files: purging them is the store's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from seem.models.protocols import Vectors
+from seem.errors import ModelError
+from seem.models.protocols import Encoder, Vectors
 from seem.state import State
 from seem.store.batch import Change, Kind, Vector, WriteBatch
-from seem.types import Entity, Fact, Frame, StoredFact
+from seem.store.words import STOP_WORDS, tokens
+from seem.types import Entity, Extraction, Fact, Frame, Passage, StoredFact
+from seem.write.contradict import reopened, told_by
 from seem.write.fold import fold
 from seem.write.link import entity_key
 from seem.write.names import trim
+from seem.write.retell import Kept, retell
 from seem.write.summary import fact_sentence
+
+
+def taken_back(state: State, gone: Collection[str], encoder: Encoder, fuser: Kept, actor: str = "") -> WriteBatch:
+    """Give the batch that removes passages. It waits for no model: without the fuser the composed summaries stand."""
+    undone = removal(state, gone, encoder.encode, encoder.fingerprint, actor)
+    fuser.forget(gone)
+    try:
+        return retell(undone, state, fuser, encoder)
+    except ModelError:
+        return undone
+
+
+def borrowing(state: State, gone: Collection[str], former: Mapping[str, Collection[str]]) -> list[str]:
+    """Give the passages that remain, but whose extraction holds words that only the forgotten ones had shown.
+
+    An extractor sees the passages before the one that it reads, and the names of those who spoke. ``former`` holds what
+    forgotten passages said before they were corrected.
+    """
+    gone = set(gone)
+    speakers = {p.speaker for i, p in state.passages.items() if i not in gone}
+    names = _words(p.speaker for i in gone if (p := state.passages[i]).speaker not in speakers)
+    known = _words(speakers)
+    places = {passage_id: n for n, passage_id in enumerate(state.order)}
+    found = []
+    for passage_id, extraction in state.extractions.items():
+        if passage_id in gone:
+            continue
+        at = places[passage_id]
+        # Of an old extraction it was not written down: what it was shown were the two passages before.
+        shown = extraction.shown if extraction.shown is not None else state.order[max(0, at - 2) : at]
+        forgotten = [state.passages[i] for i in shown if i in gone]
+        if not forgotten and not names:
+            continue
+        left = [state.passages[i] for i in (passage_id, *shown) if i not in gone and i in state.passages]
+        old = _words(text for p in forgotten for text in former.get(p.id, ()))
+        foreign = (names | old | _said(forgotten)) - _said(left) - known
+        if foreign and foreign & _told(extraction):
+            found.append(passage_id)
+    return sorted(found, key=lambda i: places[i])
+
+
+def _said(passages: Iterable[Passage]) -> set[str]:
+    return _words(text for p in passages for text in (p.speaker, p.text, p.image))
+
+
+def _told(extraction: Extraction) -> set[str]:
+    slots = [s for e in extraction.events for s in (*e.participants, e.action, e.location, e.causality, e.manner)]
+    ends = [s for f in extraction.facts for s in (f.subject, f.relation, f.object)]
+    times = [*(e.time for e in extraction.events), *(f.time for f in extraction.facts)]
+    return _words([extraction.summary, *(s for s in slots if s), *ends, *(t.text for t in times if t)])
+
+
+def _words(texts: Iterable[str]) -> set[str]:
+    return {token for text in texts for token in tokens(text)} - STOP_WORDS
 
 
 def removal(
@@ -65,30 +123,34 @@ def _frames(state: State, gone: set[str]) -> tuple[list[str], list[Frame]]:
 
 def _facts(state: State, gone: set[str]) -> tuple[list[str], list[StoredFact]]:
     touched = sorted({f for p in gone for f in state.facts_of.get(p, ())})
-    dropped = [f for f in touched if set(state.facts[f].provenance) <= gone]
-    kept = {f: _told_by_rest(state, state.facts[f], gone) for f in touched if f not in set(dropped)}
-    # What a forgotten fact had ended is open again: nothing that remains says otherwise.
-    for fact in state.facts.values():
-        if fact.superseded_by in set(dropped) and fact.id not in dropped:
-            kept[fact.id] = replace(kept.get(fact.id, fact), invalid_at=None, expired_at=None, superseded_by=None)
+    retold = {f: _told_by_rest(state, state.facts[f], gone) for f in touched}
+    dropped = [f for f in touched if retold[f] is None]
+    kept = {f: fact for f, fact in retold.items() if fact is not None}
+    left = {f: kept.get(f, fact) for f, fact in state.facts.items() if f not in set(dropped)}
+    sure = told_by({i: p for i, p in state.passages.items() if i not in gone})
+    for fact in list(left.values()):
+        if fact.superseded_by in retold:
+            # What had ended it is gone, or told anew: what remains says whether and when it ended.
+            kept[fact.id] = left[fact.id] = reopened(fact, left.values(), sure)
     return dropped, list(kept.values())
 
 
-def _told_by_rest(state: State, fact: StoredFact, gone: set[str]) -> StoredFact:
-    """Give the fact in the words of a source that remains."""
+def _told_by_rest(state: State, fact: StoredFact, gone: set[str]) -> StoredFact | None:
+    """Give the fact in the words of a source that remains; ``None`` where there is none."""
     left = tuple(p for p in fact.provenance if p not in gone)
+    ends = [state.entities[i] for i in (fact.subject_id, fact.object_id)]
+    subjects, objects = ({entity_key(name) for name in (end.name, *end.aliases)} for end in ends)
+
+    def tells(other: Fact) -> bool:
+        same = " ".join(other.relation.casefold().split()) == " ".join(fact.fact.relation.casefold().split())
+        return same and entity_key(other.subject) in subjects and entity_key(other.object) in objects
+
+    words = next((f for p in left for f in state.extractions[p].facts if tells(f)), None)
+    if words is None:
+        return None
     said = state.passages[left[0]].time
-    words = next((f for p in left for f in state.extractions[p].facts if _same(f, fact.fact)), fact.fact)
     start = words.time.start if words.time else None
     return replace(fact, fact=words, provenance=left, valid_at=start or (said.date().isoformat() if said else None))
-
-
-def _same(a: Fact, b: Fact) -> bool:
-    return (entity_key(a.subject), a.relation.casefold(), entity_key(a.object)) == (
-        entity_key(b.subject),
-        b.relation.casefold(),
-        entity_key(b.object),
-    )
 
 
 def _entities(

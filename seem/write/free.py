@@ -71,16 +71,16 @@ class Shown:
 
     def has(self, words: str) -> bool:
         """Tell whether every word occurs, whole where it is a name or number; grammar words aside."""
-        return self.quotes(words) or (bool(_WORD.search(words)) and all(self.knows(w) for w in _WORD.findall(words)))
+        return self.quotes(words) or (bool(_WORD.search(words)) and all(self.knows(w) for w in _words_of(words)))
 
     def share(self, words: str) -> float:
         """Give the share of the words that occur."""
-        told = _WORD.findall(words)
+        told = _words_of(words)
         return sum(map(self.knows, told)) / len(told) if told else 0.0
 
     def names(self, words: str) -> bool:
         """Tell whether the words that look like names or numbers occur."""
-        return all(self.knows(word) for word in _WORD.findall(words) if _is_name(word))
+        return all(self.knows(word) for word in _words_of(words) if _is_name(word))
 
     def knows(self, word: str) -> bool:
         """Tell whether one word occurs; it may be inflected (a name by two letters), or a number without unit."""
@@ -105,6 +105,7 @@ class _Grounding:
         )
         self._texts = [*self._names, passage.text, passage.image, *(f"{p.text} {p.image}" for p in before)]
         self._shown = Shown(self._texts)
+        self._before = [(p.text, p.time) for p in before]
         self.dropped = 0
 
     def event(self, told: Mapping[str, Any]) -> Event | None:
@@ -163,7 +164,7 @@ class _Grounding:
         if not self._shown.quotes(words):
             self.dropped += 1
             return None
-        return resolve(words, self._passage.time, context=self._passage.text)
+        return resolve(words, self._passage.time, context=self._passage.text, before=self._before)
 
     def _year(self) -> list[str]:
         return [str(self._passage.time.year)] if self._passage.time else []
@@ -180,6 +181,11 @@ def _strings(told: Any) -> list[str]:
 def _words(told: Any) -> str:
     # The prompt shows "<" as a look-alike; what comes back is stored as it was said.
     return " ".join(whole(told).replace("‹", "<").split()) if isinstance(told, str) else ""
+
+
+def _words_of(text: str) -> list[str]:
+    # Composed: a mark of its own would part a name into words that nobody said.
+    return _WORD.findall(unicodedata.normalize("NFC", text))
 
 
 def _folded(text: str) -> str:

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from seem.models.chat import ChatEndpoint
-from seem.models.decoder import Decoder, Generated, Request
+from seem.models.decoder import Decoder
+from seem.models.greedy import Generated, Request
 from seem.models.protocols import JudgeInput
 from seem.prompts.fuse import fuse_grammar, fuse_prompt
 from seem.prompts.reading import read_object

@@ -6,6 +6,7 @@ are kept with it, first and second persons become names, time words become dates
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -15,7 +16,15 @@ from seem.prompts.window import Window
 from seem.types import Event, Fact, Passage, TimeSpan
 from seem.write.names import in_third_person, is_pronoun, trim, without_article
 from seem.write.polarity import is_negated, with_negation
+from seem.write.time_others import Earlier
 from seem.write.times import resolve
+
+_WORD = re.compile(r"[^\W\d_]+")
+# Words of which an English sentence of some length has one.
+_ENGLISH = frozenset(
+    "the a and is are were my your our his of to for with you that this it its have has had from not i she they at on "
+    "ve re ll who when what where why how there".split()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,18 +36,19 @@ class Grounded:
     dropped: int
 
 
-def ground(window: Window, passage: Passage, parsed: Parsed) -> Grounded:
-    """Keep of a parsed extraction what the window supports."""
-    work = _Grounding(window, passage.time)
+def ground(window: Window, passage: Passage, parsed: Parsed, context: Sequence[Passage] = ()) -> Grounded:
+    """Keep of a parsed extraction what the window supports. ``context`` holds the turns before, for times that lean on them."""
+    work = _Grounding(window, passage.time, [(before.text, before.time) for before in context])
     events = tuple(dict.fromkeys(e for event in parsed.events if (e := work.event(event))))
     facts = tuple(dict.fromkeys(f for fact in parsed.facts if (f := work.fact(fact))))
     return Grounded(events, facts, work.dropped + parsed.bad)
 
 
 class _Grounding:
-    def __init__(self, window: Window, said_at: datetime | None) -> None:
+    def __init__(self, window: Window, said_at: datetime | None, before: Sequence[Earlier]) -> None:
         self.window = window
         self.said_at = said_at
+        self.before = before
         self.listeners = [n for n in window.names if n != window.speaker]
         self.dropped = 0
 
@@ -62,6 +72,10 @@ class _Grounding:
     def fact(self, fact: Fact) -> Fact | None:
         subject, obj = self._noun(fact.subject), self._noun(fact.object)
         if not subject or not obj or is_pronoun(subject) or is_pronoun(obj) or subject.casefold() == obj.casefold():
+            self.dropped += 1
+            return None
+        # In another language a free relation would be a translation that nobody asked for: there it must be copied too.
+        if not self._in_english() and self.window.restore(fact.relation) is None:
             self.dropped += 1
             return None
         # A relation is the only free field: it may not turn what was denied into what was said, nor the other way round.
@@ -97,7 +111,10 @@ class _Grounding:
         words = self._words(time.text) if time else None
         if not words:
             return None
-        return resolve(words, self.said_at, context=self.window.turn.raw)
+        return resolve(words, self.said_at, context=self.window.turn.raw, before=self.before)
+
+    def _in_english(self) -> bool:
+        return not _ENGLISH.isdisjoint(_WORD.findall(self.window.turn.raw.casefold()))
 
     def _shown_negated(self) -> bool:
         return any(is_negated(s.raw) for s in self.window.sources())

@@ -1,9 +1,8 @@
-"""Facts onto entity nodes: which names mean one node, which facts are one fact, and which one ends an earlier one.
+"""Facts onto entity nodes: which names mean one node, and which facts are one fact.
 
 Takes the names and facts of new extractions and what the graph holds; gives new or widened entities and facts. Names
-meet by their folded form, by being the only longer or shorter form of one another, and by a cosine above a threshold. A
-contradicted fact is closed, never deleted, and only by one about the same subject in the same single-valued relation,
-or by its own denial. Knows nothing about storage.
+meet by their folded form, by being the only longer or shorter form of one another, and by a cosine above a threshold.
+Knows nothing about storage, nor about which fact ends which.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from datetime import UTC, datetime
 
 from seem.types import Entity, Fact, Passage, StoredFact
 from seem.write.names import is_pronoun, trim, without_article
-from seem.write.polarity import is_negated
 
 ALIAS_COSINE = 0.92
 _TITLE = re.compile(r"^(?:dr|mr|mrs|ms|prof|professor|sir|doctor)\.?\s+(?=\S)", re.IGNORECASE)
@@ -24,18 +22,6 @@ _INVISIBLE = re.compile("[\u200b-\u200f\u2060\ufeff\u00ad]")
 _BLANK_BETWEEN = re.compile(
     r"(?<=[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]) (?=[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3])"
 )
-_NEGATION = re.compile(
-    r"\b(?:does not|do not|did not|is not|are not|was not|cannot|not|never|no longer|doesn't|don't|didn't|isn't)\b\s*",
-    re.IGNORECASE,
-)
-# Relations of which one subject has one object at a time; any other relation may hold many times over.
-_SINGLE = re.compile(
-    r"^(?:now |currently )?(?:lives? (?:in|at)|moved (?:in)?to|resides in|works? (?:at|for|as)|is employed (?:at|by)|"
-    r"is aged|is (?:based|located|living) in|"
-    r"is married to|is engaged to|has phone number|has address|weighs|is scheduled (?:for|on)|"
-    r"takes place (?:on|in|at)|costs?|is due (?:on|by))$"
-)
-_ENDING = re.compile(r"^(?:no longer|stopped|quit|left|gave up|cancelled)\b", re.IGNORECASE)
 
 
 def entity_key(name: str) -> str:
@@ -62,11 +48,16 @@ class Linker:
         stored: Iterable[Entity],
         new_id: Callable[[str], str],
         nearest: Callable[[str], tuple[str, float] | None],
+        called: Callable[[str], Iterable[str]] = lambda _name: (),
     ) -> None:
-        """``nearest`` gives the stored entity with the closest vector to a name, and the cosine."""
+        """``nearest`` gives the stored entity with the closest vector to a name, and the cosine.
+
+        ``called`` gives what else a name is said to be.
+        """
         self._memory = memory
         self._new_id = new_id
         self._nearest = nearest
+        self._called = called
         self._entities: dict[str, Entity] = {}
         self._by_key: dict[str, str] = {}
         self._forms: dict[str, list[list[str]]] = {}
@@ -81,7 +72,7 @@ class Linker:
         key = entity_key(name)
         if not key or is_pronoun(name):
             return None
-        known = self._by_key.get(key) or self._by_form(name, key) or self._by_cosine(name)
+        known = self._by_key.get(key) or self._by_form(name, key) or self._by_statement(name) or self._by_cosine(name)
         if known is None:
             entity = Entity(self._new_id("e"), self._memory, name)
             self.added.append(entity.id)
@@ -108,6 +99,17 @@ class Linker:
         if len(words) > 3 or not _capitalised(name):
             return None
         found = {other_id for other_id, forms in self._forms.items() if _joins(words, forms)}
+        return found.pop() if len(found) == 1 else None
+
+    def _by_statement(self, name: str) -> str | None:
+        """Find the one person whom somebody said to be called so («everyone calls Ingrid Inga»)."""
+        if not name[:1].isupper():
+            return None
+        found = {
+            known
+            for other in self._called(name)
+            if (known := self._by_key.get(entity_key(other)) or self._by_form(other, entity_key(other)))
+        }
         return found.pop() if len(found) == 1 else None
 
     def _by_cosine(self, name: str) -> str | None:
@@ -146,9 +148,12 @@ def merge_facts(
     for fact, subject_id, object_id in linked:
         key = fact_key(subject_id, fact, object_id)
         known = stored.get(key)
-        if known is None:
-            start = fact.time.start if fact.time else None
-            said = passage.time.date().isoformat() if passage.time else None
+        start = fact.time.start if fact.time else None
+        since = start or (passage.time.date().isoformat() if passage.time else None)
+        # What ended and is said again later holds again: that is another fact.
+        if known is None or (
+            known.invalid_at and since and since > known.invalid_at and passage.id not in known.provenance
+        ):
             made = StoredFact(
                 new_id("k"),
                 memory,
@@ -156,7 +161,7 @@ def merge_facts(
                 subject_id,
                 object_id,
                 (passage.id,),
-                valid_at=start or said,
+                valid_at=since,
                 created_at=datetime.now(UTC),
             )
         elif passage.id in known.provenance:
@@ -166,35 +171,3 @@ def merge_facts(
         stored[key] = made
         out.append(made)
     return out
-
-
-def closed_by(new: StoredFact, stored: Iterable[StoredFact]) -> list[StoredFact]:
-    """Give the open facts that a new one ends, closed: its denial or ending, or another value of a single one."""
-    if new.valid_at is None:
-        return []
-    relation = _bare(new.fact.relation)
-    denies = is_negated(new.fact.relation) or bool(_ENDING.match(new.fact.relation))
-    out = []
-    for old in stored:
-        if old.id == new.id or old.invalid_at or old.subject_id != new.subject_id or not _earlier(old, new):
-            continue
-        if is_negated(old.fact.relation):
-            continue
-        same = _bare(old.fact.relation) == relation
-        ended = denies and same and old.object_id == new.object_id
-        replaced = not denies and same and bool(_SINGLE.match(relation)) and old.object_id != new.object_id
-        if ended or replaced:
-            out.append(replace(old, invalid_at=new.valid_at, expired_at=new.created_at, superseded_by=new.id))
-    return out
-
-
-def _bare(relation: str) -> str:
-    text = _ENDING.sub("", _NEGATION.sub("", " ".join(relation.casefold().split()))).strip()
-    first, _, rest = text.partition(" ")
-    return " ".join(
-        [re.sub(r"(?<=[a-z]{2}[^s])s$", "", first) if first not in {"is", "was", "has"} else first, rest]
-    ).strip()
-
-
-def _earlier(old: StoredFact, new: StoredFact) -> bool:
-    return (old.valid_at or "") < (new.valid_at or "")

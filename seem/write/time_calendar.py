@@ -85,6 +85,7 @@ STEP = {
     "last": -1, "past": -1, "this": 0, "current": 0, "next": 1, "coming": 1, "all": 0, "the whole": 0, "later this": 0,
 }  # fmt: skip
 
+Pair = tuple[str | None, str | None]
 Match = re.Match[str]
 Reader = Callable[[Match, Anchor], Found | None]
 

@@ -134,9 +134,9 @@ def nth(match: Match, anchor: Anchor) -> Found | None:
 
 
 def weekend_of(match: Match, anchor: Anchor) -> Found | None:
-    """«the weekend of 18 May»."""
+    """«the weekend of 18 May», «the week of 10 March»."""
     day = calendar(match, anchor)
     if day is None or day.unit != "day":
         return None
     week = week_of(day.lo)
-    return Found(week.hi - ONE_DAY, week.hi)
+    return Found(week.hi - ONE_DAY, week.hi) if match["what"] == "weekend" else week

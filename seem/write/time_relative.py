@@ -20,6 +20,7 @@ from seem.write.time_calendar import (
     choose,
     day_of,
     month_of,
+    valid,
     week_of,
     weekday_from,
     year_of,
@@ -31,6 +32,9 @@ DAY_OFFSETS = {
     "last evening": -1, "tomorrow": 1, "today": 0, "tonight": 0, "this morning": 0, "this afternoon": 0,
     "this evening": 0, "earlier on": 0, "just now": 0, "a moment ago": 0, "moments ago": 0, "a minute ago": 0,
 }  # fmt: skip
+
+
+_SUNDAY = 6
 
 
 def day_offset(match: Match, anchor: Anchor) -> Found | None:
@@ -81,6 +85,41 @@ def ahead(match: Match, anchor: Anchor) -> Found | None:
     if unit == "hour" and anchor.now:
         return day_of((anchor.now + _hours(match)).date())
     return shifted(anchor, unit, _amount(match))
+
+
+def ahead_range(match: Match, anchor: Anchor) -> Found | None:
+    """«in six to eight weeks»."""
+    unit = UNITS[match["unit"]]
+    if anchor.tense == "past" or unit == "hour" or int(match["m"]) <= _amount(match):
+        return None
+    low, high = shifted(anchor, unit, _amount(match)), shifted(anchor, unit, int(match["m"]))
+    return Found(low.lo, high.hi, low.unit, closed=True) if low and high else None
+
+
+def next_units(match: Match, anchor: Anchor) -> Found | None:
+    """«the next two weeks»: from tomorrow on."""
+    unit, amount = UNITS[match["unit"]], int(match["n"])
+    if unit in ("day", "week", "fortnight"):
+        return day_of(anchor.today + ONE_DAY, amount * {"day": 1, "week": 7, "fortnight": 14}[unit])
+    low, high = shifted(anchor, unit, 1), shifted(anchor, unit, amount)
+    return Found(low.lo, high.hi, low.unit) if low and high else None
+
+
+def day_of_month(match: Match, anchor: Anchor) -> Found | None:
+    """«the 21st of next month»."""
+    there = add_months(anchor.today.replace(day=1), STEP[match["step"]])
+    return valid(there.year, there.month, int(match["d"]))
+
+
+def weekends_ago(match: Match, anchor: Anchor) -> Found | None:
+    """«two weekends ago»."""
+    sunday = week_of(anchor.today).hi - 7 * _amount(match) * ONE_DAY
+    return Found(sunday - ONE_DAY, sunday)
+
+
+def weekday_week(match: Match, anchor: Anchor) -> Found | None:
+    """«Friday week», «a week on Friday»: a week after the coming Friday."""
+    return day_of(weekday_from(anchor.today, match["wd"], 1) + 7 * ONE_DAY)
 
 
 def from_now(match: Match, anchor: Anchor) -> Found | None:
@@ -145,9 +184,14 @@ def before_last(match: Match, anchor: Anchor) -> Found | None:
 def stepped_weekday(match: Match, anchor: Anchor) -> Found | None:
     """«last Monday» is the Monday strictly before the day of the words, «next Monday» the first strictly after it.
 
-    Said on a Wednesday «last Monday» may mean either of two Mondays; the nearer one is the rule of the corpus.
+    Said on a Wednesday «last Monday» may mean that of this week or the one before: of a day one or two days back in a week
+    that is under way the span covers both. Farther back it is the nearer one, which is the rule of the corpus.
     """
     step, name = STEP[match["step"]], match["wd"]
+    near = weekday_from(anchor.today, name, -1)
+    this_week = near.weekday() < anchor.today.weekday() < _SUNDAY
+    if step < 0 and this_week and anchor.today - near <= 2 * ONE_DAY:
+        return Found(near - 7 * ONE_DAY, near)
     if step == 0 and anchor.tense == "past":
         step = -1
     if step == 0 and WEEKDAYS.index(name) == anchor.today.weekday():

@@ -120,6 +120,7 @@ _F_POINT = (
     rf"(?:,?\s+(?:of\s+)?{_F_YEAR})?|"
     rf"(?:the\s+)?(?:day before yesterday|day after tomorrow)\b|(?:yesterday|today|tomorrow|tonight)\b"
     rf"(?:\s+(?:morning|afternoon|evening|night))?|"
+    rf"(?:the\s+)?(?:{_F_DAYNAME}|week|weekend|month|year)\s+before\s+last\b|"
     rf"(?:the\s+)?(?:last|past|next)\s+{_F_NUM}\s+{_F_UNIT}|"
     rf"(?:last|next|this|past|coming)\s+(?:{_F_UNIT}|{_F_DAYNAME}|{_F_MONTH}|{_F_SEASON}|{_F_HOLIDAY}|"
     rf"night\b|morning\b|afternoon\b|evening\b)|"

@@ -10,21 +10,25 @@ Knows nothing about events, facts, storage or models.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, datetime
-from typing import Any
 
 from seem.types import TimeSpan
-from seem.write.time_anaphora import beside, ongoing, refer
-from seem.write.time_calendar import ONE_DAY, Anchor, last_of_month, written
+from seem.write.time_anaphora import beside, refer, refers
+from seem.write.time_calendar import ONE_DAY, Anchor, Found, Pair, add_months, last_of_month, written
+from seem.write.time_lengths import awaited, ongoing, within
+from seem.write.time_library import absolute
+from seem.write.time_now import moment
+from seem.write.time_others import Earlier, Told
 from seem.write.time_rules import first
-from seem.write.time_tense import lean
-from seem.write.time_words import MONTHS, find, normalise
+from seem.write.time_tense import lean, place
+from seem.write.time_words import MONTHS, SEASONS, find, normalise
 
 # Habits hold at no single time.
 _FREQUENCY = re.compile(
     r"\b(?:every|each|sometimes|often|usually|always|never|daily|weekly|monthly|yearly|annually|once|twice|"
-    r"(?:mon|tues|wednes|thurs|fri|satur|sun)days|weekends|mornings|evenings|afternoons|nights)\b"
+    r"(?:mon|tues|wednes|thurs|fri|satur|sun)days|weekends(?! ago)|mornings|evenings|afternoons|nights)\b"
 )
 _SINCE = re.compile(r"\b(?:since|starting(?: with| on)?|beginning|from)\b")
 _COUNTDOWN = re.compile(r"^(?:\d{1,4}|an?) (?:day|week|month|year)s? (?:until|to go|left until)\b")
@@ -32,71 +36,67 @@ _UNTIL = re.compile(r"\b(?:until|by|no later than|not later than|up to|closes|de
 _BEFORE = re.compile(r"\bbefore (?!yesterday|last\b)")
 _AFTER = re.compile(r"\bafter (?!tomorrow)")
 _EARLIEST = re.compile(r"\bat the earliest$")
-_REFERRED_SINCE, _REFERRED_UNTIL = re.compile(r"since\b|from\b"), re.compile(r"until\b|by\b")
+_REFERRED_SINCE = re.compile(r"since\b|from\b|ever since\b")
+_REFERRED_UNTIL = re.compile(r"until\b|by then\b|before that$")
 _END_OF = re.compile(r"\bend of\b")
 _EARLY_DATE = re.compile(r"\b(?:from|since) (?:now|today)\b")
-_NOW = re.compile(
-    r"^(?:now|for now|at the moment|right now|currently|from now on|these days|nowadays|as of now|until now)$"
-)
-# What is so at the moment of the words, unless they tell a story.
-_AT_ONCE = re.compile(r"^(?:at once|immediately|straight away|right away|yet|not yet)$")
-_STILL = re.compile(r"^still$")
-_FOR_NOW = re.compile(r"\b(?:for )?(?P<n>\d{1,4}|an?) (?P<unit>day|week|month|year)s? now$")
-# «115 days» and «day 119» count what still goes on; fewer days than these are mostly a plain duration.
-_DAY_COUNT = re.compile(r"^(?:([2-9]\d|\d{3,4}) days(?: without)?|(?:today is )?day ([2-9]|\d{2,4}))$")
+_BEFORE_SEASON = re.compile(rf"\bbefore (?:the )?(?:{'|'.join(SEASONS)})$")
 _SPLIT = re.compile(r" (?:to|until|and|through|-|&|\.\.) |, (?=back\b|going\b|home\b|done\b|return)")
 _YEAR = re.compile(r"\b(?:1[4-9]|20|21)\d\d\b")
 _NAMED = re.compile(rf"\b(?:{'|'.join(MONTHS)})\b")
 
 
-def resolve(text: str, said_at: datetime | None, *, context: str = "") -> TimeSpan:
+def resolve(text: str, said_at: datetime | None, *, context: str = "", before: Sequence[Earlier] = ()) -> TimeSpan:
     """The interval that time words mean.
 
     ``context`` is the whole turn: its verbs tell past from future, its other times what «the next day» follows.
+    ``before`` holds the turns before it with their moments, the nearest last; words that only one of them holds are
+    read as they were said there.
     """
-    leaning, tense = lean(context, text)
-    anchor = Anchor(said_at, tense, leaning)
+    told = Told(context, tuple(before))
+    if before and place(context, text) is None:
+        held = next((n for n in range(len(before) - 1, -1, -1) if place(before[n][0], text) is not None), None)
+        if held is not None:
+            told, said_at = Told(before[held][0], tuple(before[:held])), before[held][1] or said_at
+    leaning, tense = lean(told.turn, text)
+    if told.turn is not context:
+        # The answer's verbs tell as much as those of the question whose words it takes up.
+        leaning += lean(context, text)[0]
+        tense = tense if (tense == "future") == (leaning > 0) else None
     try:
-        start, end = _resolved(text, anchor, context)
+        start, end = _resolved(text, Anchor(said_at, tense, leaning), told)
     except (ValueError, OverflowError):
         start = end = None
     return TimeSpan(text=text, start=start, end=end)
 
 
-Pair = tuple[str | None, str | None]
-
-
-def _resolved(text: str, anchor: Anchor, context: str) -> Pair:
+def _resolved(text: str, anchor: Anchor, told: Told) -> Pair:
     words = normalise(text)
-    if context and anchor.now is not None and not _FREQUENCY.search(words):
-        if referred := refer(words, text, context, anchor):
-            since, until = _REFERRED_SINCE.match(words), _REFERRED_UNTIL.match(words)
-            return None if until else referred.start, None if since else referred.end
-        if lasting := ongoing(words, text, context, anchor):
-            return lasting.start, None
-        anchor = beside(words, text, context, anchor) or anchor
+    if anchor.now is not None and words and not _FREQUENCY.search(words):
+        if told.turn:
+            if referred := refer(words, text, told, anchor):
+                since, until = _REFERRED_SINCE.match(words), _REFERRED_UNTIL.match(words)
+                return None if until else referred.start, None if since else referred.end
+            if lasting := ongoing(words, text, told.turn, anchor):
+                return lasting.start, None
+            if past := within(words, text, told.turn, anchor):
+                return past.start, past.end
+            if day := awaited(words, text, told.turn, anchor):
+                return day.start, day.end
+            anchor = beside(words, text, told, anchor) or anchor
+        if pair := moment(words, text, told.turn, anchor):
+            return pair
+        if told.turn and refers(words):
+            return None, None
     start, end = _interval(words, anchor)
     if start is None and end is None:
-        start = end = _library(text, anchor)
+        start = end = absolute(text)
     return start, end
 
 
 def _interval(words: str, anchor: Anchor) -> Pair:
     if not words or _FREQUENCY.search(words):
         return None, None
-    if anchor.now is not None:
-        if _NOW.search(words):
-            today = anchor.today.isoformat()
-            return (None, today) if words.startswith("until") else (today, None)
-        if _AT_ONCE.search(words) and anchor.tense != "past":
-            return anchor.today.isoformat(), anchor.today.isoformat()
-        if _STILL.search(words) and anchor.tense != "past":
-            return anchor.today.isoformat(), None
-        if match := _FOR_NOW.search(words):
-            found = first(f"{match['n']} {match['unit']}s ago", anchor)
-            return (found.start, None) if found else (None, None)
-        if match := _DAY_COUNT.search(words):
-            return (anchor.today - (int(match[1] or match[2]) - (1 if match[2] else 0)) * ONE_DAY).isoformat(), None
     if span := _range(words, anchor):
         return span
     return _opened(words, anchor)
@@ -105,6 +105,8 @@ def _interval(words: str, anchor: Anchor) -> Pair:
 def _range(words: str, anchor: Anchor) -> Pair | None:
     """«from X to Y», «X and Y»: both ends read on their own, the second as the first such time after the first."""
     whole = first(words, anchor)
+    if whole and whole.closed:
+        return whole.start, whole.end
     for cut in _SPLIT.finditer(words):
         left, right = words[: cut.start()], words[cut.end() :]
         year = _YEAR.search(right)
@@ -141,16 +143,16 @@ def _opened(words: str, anchor: Anchor) -> Pair:
     since, until, before, after = map(opener, (_SINCE, _UNTIL, _BEFORE, _AFTER))
     if _EARLY_DATE.search(words) and not words.startswith(("from", "since")):
         since = None
-    if found.clock and before:
+    if found.clock and (before or (anchor.tense == "future" and not since and not until)):
         return None, None
     if found.closed or _COUNTDOWN.search(words):
         return found.start, found.end
     if until:
         if _END_OF.search(words):
-            return None, written(found.hi, "day")
+            return None, written(found.hi, "month" if found.unit == "year" else "day")
         return None, found.end
     if before:
-        return None, written(found.lo - ONE_DAY, "day") if found.unit == "day" else found.end
+        return None, _eve(found) if _BEFORE_SEASON.search(words) else found.end
     if since or _EARLIEST.search(words):
         return found.start, None
     if after and found.unit == "day":
@@ -158,48 +160,9 @@ def _opened(words: str, anchor: Anchor) -> Pair:
     return (found.start, None) if after else (found.start, found.end)
 
 
-# ---- the library ---------------------------------------------------------------------------------------------------
-
-_LIBRARY_LENGTH = 60
-_HAS_YEAR = re.compile(r"(?<!\d)(?:1[4-9]|20|21)\d\d(?!\d)")
-_NUMERIC = re.compile(r"(?<![\d./])(\d{1,2})[./](\d{1,2})[./](\d{4}|\d\d)(?![\d./])")
-_LANGUAGES = ("en", "de", "fr", "es", "it", "pt", "nl", "sv")
-_NEUTRAL = datetime(2000, 1, 1)
-
-
-def _library(text: str, anchor: Anchor) -> str | None:
-    """An absolute date in a shape or language that our rules do not know.
-
-    Only words with a year of their own: whatever the library completes from its base would be an invented date.
-    """
-    words = text.strip()
-    numeric = _NUMERIC.search(words[:_LIBRARY_LENGTH])
-    if numeric and int(numeric[1]) <= 12 and int(numeric[2]) <= 12 and numeric[1] != numeric[2]:
-        # Day or month first is a custom of the writer, which nobody here knows.
-        return None
-    if len(words) > _LIBRARY_LENGTH or not (numeric or _HAS_YEAR.search(words)):
-        return None
-    words = numeric[0] if numeric else words
-    for parts in (["day", "month", "year"], ["month", "year"]):
-        if parsed := _parsed(words, parts, "MDY" if numeric and int(numeric[2]) > 12 else "DMY"):
-            return written(parsed.date(), "day" if "day" in parts else "month")
-    return None
-
-
-def _parsed(words: str, parts: list[str], order: str) -> datetime | None:
-    settings: dict[str, Any] = {
-        "RELATIVE_BASE": _NEUTRAL, "REQUIRE_PARTS": parts, "PREFER_DATES_FROM": "past", "DATE_ORDER": order,
-        "PARSERS": ["absolute-time"], "PREFER_DAY_OF_MONTH": "first",
-    }  # fmt: skip
-    try:
-        import dateparser  # loaded late: it takes longer than everything else here
-
-        parsed: datetime | None = dateparser.parse(words, languages=list(_LANGUAGES), settings=settings)
-    except Exception:  # the library raises many kinds on odd input; none of them means more than «no date here»
-        return None
-    if parsed is None or not (str(parsed.year) in words or str(parsed.year)[2:] in words):
-        return None
-    return parsed
+def _eve(found: Found) -> str:
+    """The month before a season."""
+    return written(add_months(found.lo, -1), "month")
 
 
 # ---- around the resolver -------------------------------------------------------------------------------------------

@@ -27,10 +27,10 @@ from serving.config import Upstream
 from serving.errors import ApiError
 from serving.keys import Caller
 from serving.proxy import Heard, asked, exchange, extension, with_memory
-from serving.routes.questions import streamed
+from serving.routes.questions import STREAMS, streamed
 from serving.routes.writing import counts
 from serving.service import Effect, Service
-from serving.sizes import check_messages
+from serving.sizes import check_messages, check_shape
 
 router = APIRouter(prefix="/v1", tags=["chat"])
 OWN = "seem"
@@ -48,7 +48,7 @@ def client(upstream: Upstream) -> AbstractAsyncContextManager[httpx.AsyncClient]
     )
 
 
-@router.post("/chat/completions", response_model=schemas.Reply)
+@router.post("/chat/completions", response_model=schemas.Reply, responses=STREAMS)
 async def complete(
     request: Request,
     service: Serving,
@@ -68,6 +68,7 @@ async def complete(
     if not ids:
         ids = {"user_id": body.get("user") or user or DEFAULT_USER}
     scope(None, **ids)
+    check_shape(body)
     check_messages(body.get("messages"), service.config.limits)
     place, question = asked(body.get("messages"))
     service.digester.check_room(2)
@@ -111,7 +112,8 @@ class _Turn:
 
         def verb(memory: Memory) -> Effect:
             said = exchange(self._question, answer)
-            told = memory.add(said, timestamp=datetime.now(UTC), wait=False, **self._ids)
+            who = self._caller.principals or None
+            told = memory.add(said, timestamp=datetime.now(UTC), wait=False, principals=who, **self._ids)
             return Effect(told, 200, "", *counts(told))
 
         try:
@@ -123,9 +125,10 @@ class _Turn:
 
 def _found(memory: Memory, service: Service, caller: Caller, question: str, ids: dict[str, Any]) -> dict[str, Any]:
     # Asked before the upstream is: an answer that cannot be remembered should not be paid for.
-    service.tenants.check_room(caller.tenant, memory, 2, caller.passages)
+    service.check_room(caller.tenant, memory, 2, caller.passages, restricted=bool(caller.principals))
     shown = question[: service.config.limits.query_chars]
-    return memory.search(shown, context_tokens=service.config.upstream.context_tokens, **ids)
+    room, who = service.config.upstream.context_tokens, caller.principals or None
+    return memory.search(shown, context_tokens=room, principals=who, **ids)
 
 
 async def _answered(

@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 
 from serving.access import Serving
 
@@ -27,7 +27,7 @@ async def ready(service: Serving) -> Any:
     return {"status": "ready"}
 
 
-@router.get("/metrics")
+@router.get("/metrics", response_class=PlainTextResponse)
 async def metrics(service: Serving) -> Response:
     """Give what Prometheus scrapes."""
     await run_in_threadpool(service.tenants.evict)

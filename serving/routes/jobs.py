@@ -10,11 +10,12 @@ from fastapi import APIRouter, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import FileResponse, JSONResponse, Response
 
-from seem.scope import scope
+from seem.scope import Scope, scope
 from seem.sources import FORMATS
 from serving import schemas
 from serving.access import Exports, Reads, Serving, Writes
 from serving.errors import ApiError
+from serving.keys import Caller
 from serving.routes.memories import Id, Limit
 from serving.sizes import page_size
 
@@ -45,7 +46,7 @@ async def start_import(
     job_id = service.jobs.new_id()
     await _received(request, service.jobs.file(job_id), service.config.limits.import_mb << 20)
     told = await run_in_threadpool(
-        service.jobs.create, job_id, caller.tenant, "import", where.memory, {"ids": dict(where.ids), "format": format}
+        service.jobs.create, job_id, caller.tenant, "import", where.memory, {**_asked(caller, where), "format": format}
     )
     return JSONResponse(told, 202)
 
@@ -56,29 +57,33 @@ async def start_export(service: Serving, caller: Exports, body: schemas.Whose) -
     service.check_loaded()
     where = scope(None, **body.ids())
     told = await run_in_threadpool(
-        service.jobs.create, service.jobs.new_id(), caller.tenant, "export", where.memory, {"ids": dict(where.ids)}
+        service.jobs.create, service.jobs.new_id(), caller.tenant, "export", where.memory, _asked(caller, where)
     )
     return JSONResponse(told, 202)
 
 
 @router.get("/jobs", response_model=schemas.Reply)
 async def jobs(service: Serving, caller: Reads, limit: Limit = None) -> Any:
-    """List this tenant's jobs, the latest first."""
+    """List the caller's jobs, the latest first: to a key without principals, all of the tenant's."""
     size = page_size(limit, service.config.limits)
-    return {"results": await run_in_threadpool(service.jobs.listed, caller.tenant, size)}
+    return {"results": await run_in_threadpool(service.jobs.listed, caller.tenant, size, caller.principals)}
 
 
 @router.get("/jobs/{job_id}", response_model=schemas.JobReply)
 @router.get("/events/{job_id}", response_model=schemas.JobReply)
 async def job(service: Serving, caller: Reads, job_id: str) -> Any:
     """Tell how far a job is."""
-    return await run_in_threadpool(service.jobs.get, caller.tenant, job_id)
+    return await run_in_threadpool(service.jobs.get, caller.tenant, job_id, caller.principals)
 
 
-@router.get("/jobs/{job_id}/result", response_class=FileResponse)
+@router.get(
+    "/jobs/{job_id}/result",
+    response_class=FileResponse,
+    responses={200: {"content": {"application/x-ndjson": {"schema": {"type": "string"}}}}},
+)
 async def result(service: Serving, caller: Exports, job_id: str) -> Response:
     """Give the lines of an export that is done."""
-    told = await run_in_threadpool(service.jobs.get, caller.tenant, job_id)
+    told = await run_in_threadpool(service.jobs.get, caller.tenant, job_id, caller.principals)
     if told["kind"] != "export":
         raise ApiError(422, "no_result", "only an export has a file as its result")
     if told["status"] == "erased":
@@ -87,6 +92,11 @@ async def result(service: Serving, caller: Exports, job_id: str) -> Response:
         raise ApiError(409, "not_done", f"the export is {told['status']}; ask /v1/jobs/{job_id} until it is done")
     name = f"{job_id}.jsonl"
     return FileResponse(service.jobs.file(job_id), media_type="application/x-ndjson", filename=name)
+
+
+def _asked(caller: Caller, where: Scope) -> dict[str, Any]:
+    """Give what a job must know of its caller."""
+    return {"ids": dict(where.ids), "actor": caller.actor, "principals": list(caller.principals)}
 
 
 async def _received(request: Request, path: Path, most: int) -> None:

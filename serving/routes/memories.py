@@ -34,13 +34,15 @@ async def add(
     service.digester.check_room(count)
 
     def verb(memory: Memory) -> Effect:
-        service.tenants.check_room(caller.tenant, memory, count, caller.passages)
+        service.check_room(caller.tenant, memory, count, caller.passages, restricted=bool(caller.principals))
         told = memory.add(
             body.messages,
             metadata=body.metadata,
             timestamp=body.timestamp,
             infer=body.infer,
+            readers=body.readers or (),
             wait=body.wait,
+            principals=caller.principals or None,
             **body.ids(),
         )
         return Effect(told, 200 if body.wait else 202, where.memory, *counts(told))
@@ -97,13 +99,14 @@ async def facts(
 @router.get("/facts/{memory_id}", response_model=schemas.Reply)
 async def get(service: Serving, caller: Reads, memory_id: str) -> Any:
     """Give one passage (p_…), frame (f_…) or fact (k_…)."""
-    return await service.read(caller, lambda memory: memory.get(memory_id))
+    return await service.read(caller, lambda memory: memory.get(memory_id, principals=caller.principals or None))
 
 
 @router.get("/memories/{memory_id}/history", response_model=schemas.Reply)
 async def history(service: Serving, caller: Reads, memory_id: str) -> Any:
     """Tell what happened to a passage, frame or fact, oldest first."""
-    return await service.read(caller, lambda memory: {"results": memory.history(memory_id)})
+    who = caller.principals or None
+    return await service.read(caller, lambda memory: {"results": memory.history(memory_id, principals=who)})
 
 
 @router.put("/memories/{memory_id}", response_model=schemas.Item)
@@ -120,9 +123,10 @@ async def update(
     check_text([body.text, body.data, body.metadata], service.config.limits)
 
     def verb(memory: Memory) -> Effect:
-        told = memory.update(memory_id, body.text, data=body.data, metadata=body.metadata)
+        who = caller.principals or None
+        told = memory.update(memory_id, body.text, data=body.data, metadata=body.metadata, principals=who)
         waiting = int(told["status"] == "pending")
-        return Effect(told, memory=owner(memory, memory_id), waiting=waiting)
+        return Effect(told, memory=owner(memory, memory_id, who), waiting=waiting)
 
     return await written(request, service, caller, key, verb)
 
@@ -134,8 +138,11 @@ async def delete(
     """Delete a passage, or all passages of a frame or fact, with everything that only they support."""
 
     def verb(memory: Memory) -> Effect:
-        whose = owner(memory, memory_id)
-        return Effect(memory.delete(memory_id), memory=whose, erased=True)
+        whose = owner(memory, memory_id, caller.principals or None)
+        elsewhere = service.elsewhere(caller.tenant, whose)
+        told = memory.forget([memory_id], principals=caller.principals or None, elsewhere=elsewhere)
+        gone = [passage_id for part in told["memories"] for passage_id in part["removed"]["passages"]]
+        return Effect({"deleted": gone, "receipt": told}, memory=whose, erased=True)
 
     return await written(request, service, caller, key, verb)
 
@@ -152,14 +159,7 @@ async def delete_all(
 ) -> Response:
     """Delete all passages that carry the ids given; refused where none is given."""
     ids = _given(user_id=user_id, agent_id=agent_id, run_id=run_id)
-    where = scope(None, **ids)
-    return await written(
-        request,
-        service,
-        caller,
-        key,
-        lambda memory: Effect(memory.delete_all(**ids), memory=where.memory, erased=True),
-    )
+    return await _forget_all(request, service, caller, key, ids)
 
 
 @router.get("/entities", response_model=schemas.Reply)
@@ -167,7 +167,7 @@ async def entities(service: Serving, caller: Reads) -> Any:
     """List the users, agents and runs that own a memory."""
 
     def verb(memory: Memory) -> dict[str, Any]:
-        names = (key.partition(":") for key in memory.parts.store.memories())
+        names = (key.partition(":") for key in memory.memories(principals=caller.principals or None))
         kinds = {name: kind for kind, name in ENTITIES.items()}
         return {"results": [{"type": kinds[owner], "id": name} for owner, _, name in names]}
 
@@ -182,27 +182,39 @@ async def delete_entity(
     if kind not in ENTITIES:
         raise ApiError(422, "invalid_input", f"an entity is one of {', '.join(ENTITIES)}, not {kind!r}")
     ids = {ENTITIES[kind]: name}
-    where = scope(None, **ids)
-    return await written(
-        request,
-        service,
-        caller,
-        key,
-        lambda memory: Effect(memory.delete_all(**ids), memory=where.memory, erased=True),
-    )
+    return await _forget_all(request, service, caller, key, ids)
 
 
 @router.post("/reset", response_model=schemas.Deleted)
 async def reset(request: Request, service: Serving, caller: Deletes, key: IdempotencyKey = None) -> Response:
     """Delete every memory of this tenant."""
-    return await written(request, service, caller, key, lambda memory: Effect(memory.reset(), erased=True))
+    who = caller.principals or None
+    return await written(
+        request, service, caller, key, lambda memory: Effect(memory.reset(principals=who), erased=True)
+    )
+
+
+async def _forget_all(
+    request: Request, service: Serving, caller: Deletes, key: str | None, ids: dict[str, Any]
+) -> Response:
+    where = scope(None, **ids)
+
+    def verb(memory: Memory) -> Effect:
+        elsewhere = service.elsewhere(caller.tenant, where.memory)
+        told = memory.forget(everything=True, principals=caller.principals or None, elsewhere=elsewhere, **ids)
+        return Effect(
+            {"deleted": told["removed"].get("passages", 0), "receipt": told}, memory=where.memory, erased=True
+        )
+
+    return await written(request, service, caller, key, verb)
 
 
 async def _page(service: Serving, caller: Reads, kind: Any, limit: int | None, after: str, **ids: str | None) -> Any:
     size = page_size(limit, service.config.limits)
     given = _given(**ids)
     scope(None, **given)
-    return await service.read(caller, lambda memory: memory.page(kind, size, after, **given))
+    who = caller.principals or None
+    return await service.read(caller, lambda memory: memory.page(kind, size, after, **given, principals=who))
 
 
 def _given(**ids: str | None) -> dict[str, Any]:

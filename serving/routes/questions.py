@@ -19,25 +19,26 @@ from serving.sizes import check_query
 
 router = APIRouter(prefix="/v1", tags=["questions"])
 HEARTBEAT_SECONDS = 10.0
+STREAMS: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}}
 
 
 @router.post("/search", response_model=schemas.Found)
 async def search(service: Serving, caller: Reads, body: schemas.Search) -> Any:
     """Find what grounds an answer; no model generates anything."""
     check_query(body.query, service.config.limits)
-    options = body.model_dump(exclude={"query"})
+    options = body.model_dump(exclude={"query"}) | {"principals": caller.principals or None}
     return await service.read(caller, lambda memory: memory.search(body.query, **options))
 
 
 @router.post(
     "/answer",
     response_model=schemas.Answered,
-    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+    responses=STREAMS,
 )
 async def answer(request: Request, service: Serving, caller: Reads, body: schemas.Ask) -> Any:
     """Answer from memory: «Not mentioned» where nothing supports an answer."""
     check_query(body.question, service.config.limits)
-    options = body.model_dump(exclude={"question", "stream"})
+    options = body.model_dump(exclude={"question", "stream"}) | {"principals": caller.principals or None}
     if not body.stream:
         verb = service.read(caller, lambda memory: memory.answer(body.question, **options), desk=service.answering)
         return await verb

@@ -5,7 +5,7 @@ Takes a request and a verb with its effect; gives a response. Knows no particula
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 from fastapi import Header, Request
@@ -40,8 +40,10 @@ def counts(told: dict[str, Any]) -> tuple[int, int]:
     return sum(item["event"] != "NOOP" for item in results), sum(item["status"] == "pending" for item in results)
 
 
-def owner(memory: Memory, item_id: str) -> str:
-    """Give the memory that a passage, frame or fact belongs to; raise NotFoundError where there is none."""
+def owner(memory: Memory, item_id: str, principals: Sequence[str] | None = None) -> str:
+    """Give the memory of a passage, frame or fact as the caller knows it; raise NotFoundError where there is none."""
+    if principals is not None:
+        return memory.pipeline.access.memory_of(item_id)
     store = memory.parts.store
     if item_id.startswith("f_"):
         return store.frame(item_id).memory

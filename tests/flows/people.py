@@ -31,12 +31,15 @@ SCRIPT: dict[str, Extraction | Exception] = {
     PAINTED: Extraction("", (Event(("Ana",), PAINTED),), (Fact("Ana's door", "is", "blue"),)),
     THANKS: Extraction(""),
 }
+# The addresses of stores that lie elsewhere than in their memory's folder.
+STORES: dict[Path, str] = {}
 SAME = {frozenset({PLANTED, GROWING}): 0.9, frozenset({CODE, PAINTED}): 0.9}
 
 
 def parts(folder: Path, extractor: ScriptedExtractor | None = None, **settings: Any) -> Parts:
+    store = {"store": {"url": STORES[folder]}} if folder in STORES else {}
     return Parts(
-        Config.from_dict({"data_dir": str(folder), **settings}),
+        Config.from_dict({"data_dir": str(folder), **store, **settings}),
         encoder=HashingEncoder(),
         extractor=extractor or ScriptedExtractor(SCRIPT),
         judge=ScriptedJudge(SAME),

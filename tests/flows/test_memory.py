@@ -20,8 +20,8 @@ JANUARY, JUNE = "2024-01-02T10:00+00:00", "2024-06-02T10:00+00:00"
 
 
 @pytest.fixture
-def ana(tmp_path: Path) -> Iterator[Memory]:
-    with memory(tmp_path) as opened:
+def ana(home: Path) -> Iterator[Memory]:
+    with memory(home) as opened:
         opened.add(said(TARTU, PLANTED, THANKS), user_id="ana", timestamp=JANUARY)
         opened.add(said(NARVA, GROWING), user_id="ana", timestamp=JUNE)
         yield opened
@@ -176,6 +176,7 @@ def test_deleting_a_passage_refolds_what_remains(ana: Memory) -> None:
 
 
 def test_no_byte_of_a_deleted_passage_remains(tmp_path: Path) -> None:
+    """O-21."""
     with memory(tmp_path) as opened:
         gone, kept = opened.add(said(CODE, PAINTED), user_id="ana")["results"]
         assert kept["frame"]["passages"] == [gone["id"], kept["id"]]
@@ -194,8 +195,9 @@ def test_no_byte_of_a_deleted_passage_remains(tmp_path: Path) -> None:
     assert residue(tmp_path) == []
 
 
-def test_forgetting_one_user_leaves_the_others(tmp_path: Path) -> None:
-    with memory(tmp_path) as opened:
+def test_forgetting_one_user_leaves_the_others(home: Path) -> None:
+    """O-22: counts are exact, the others' rows stay, and nobody is forgotten without being named."""
+    with memory(home) as opened:
         for user in ("iris", "juno"):
             opened.add(said(TARTU, PLANTED), user_id=user, run_id="s1")
             opened.add(said(NARVA), user_id=user, run_id="s2")
@@ -214,6 +216,7 @@ def test_forgetting_one_user_leaves_the_others(tmp_path: Path) -> None:
 
 
 def test_a_name_that_begins_like_another_is_another(tmp_path: Path) -> None:
+    """O-26: names are compared letter by letter, case and separators included."""
     users = ("oak", "oakridge", "oak:north", "OAK")
     with memory(tmp_path) as opened:
         for user in users:
@@ -255,18 +258,18 @@ def test_a_failed_passage_fails_alone_stays_findable_and_is_finished_later(tmp_p
         assert verify(opened.parts.store, None) == []
 
 
-def test_a_crash_in_the_middle_is_finished_by_a_repeat(tmp_path: Path) -> None:
+def test_a_crash_in_the_middle_is_finished_by_a_repeat(home: Path) -> None:
     def crash(passage: Passage) -> None:
         if passage.text == NARVA:
             raise KeyboardInterrupt
 
     extractor = ScriptedExtractor(SCRIPT, before=crash)
-    with memory(tmp_path, extractor) as opened:
+    with memory(home, extractor) as opened:
         opened.add(said(PLANTED), user_id="ana", timestamp=JANUARY)
         with pytest.raises(KeyboardInterrupt):
             opened.add(said(TARTU, NARVA), user_id="ana", timestamp=JANUARY)
     again = ScriptedExtractor(SCRIPT)
-    with memory(tmp_path, again) as opened:
+    with memory(home, again) as opened:
         assert TARTU in texts(opened.search("Tartu", user_id="ana"))
         told = opened.add(said(TARTU, NARVA), user_id="ana", timestamp=JANUARY)["results"]
         assert [(item["event"], item["status"]) for item in told] == [("NOOP", "done")] * 2
@@ -291,8 +294,8 @@ def test_a_missing_model_costs_no_attempt(tmp_path: Path, monkeypatch: pytest.Mo
         assert opened.get(told["id"])["facts"][0]["object"] == "Tartu"
 
 
-def test_two_threads_write_one_memory(tmp_path: Path) -> None:
-    with memory(tmp_path) as opened:
+def test_two_threads_write_one_memory(home: Path) -> None:
+    with memory(home) as opened:
         errors: list[BaseException] = []
 
         def write(name: str) -> None:
@@ -314,8 +317,8 @@ def test_two_threads_write_one_memory(tmp_path: Path) -> None:
         assert verify(opened.parts.store, None) == []
 
 
-def test_what_another_process_wrote_is_seen(tmp_path: Path) -> None:
-    with memory(tmp_path) as here, memory(tmp_path) as there:
+def test_what_another_process_wrote_is_seen(home: Path) -> None:
+    with memory(home) as here, memory(home) as there:
         here.add(said(TARTU), user_id="ana")
         assert texts(here.search("Tartu", user_id="ana")) == [TARTU]
         told = there.add(said(PLANTED), user_id="ana")["results"][0]
@@ -326,10 +329,10 @@ def test_what_another_process_wrote_is_seen(tmp_path: Path) -> None:
         assert verify(here.parts.store, None) == []
 
 
-def test_reopened_it_answers_the_same(ana: Memory, tmp_path: Path) -> None:
+def test_reopened_it_answers_the_same(ana: Memory, home: Path) -> None:
     asked = ("Where does Ana live?", "tree", "Why did it grow?", "thanks")
     before = [ana.search(question, user_id="ana", explain=True) for question in asked]
-    with memory(tmp_path) as again:
+    with memory(home) as again:
         assert [again.search(question, user_id="ana", explain=True) for question in asked] == before
 
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from seem.models.decoder import Decoder, Request
+from seem.models.decoder import Decoder
 from seem.models.encoder import SentenceEncoder
+from seem.models.greedy import Request
 from seem.prompts.encode import encode_prompt
 
 pytestmark = [

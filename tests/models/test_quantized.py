@@ -8,7 +8,8 @@ import torch
 from seem.errors import ModelError
 from seem.models import base as base_module
 from seem.models.base import quantization
-from seem.models.decoder import Decoder, Request
+from seem.models.decoder import Decoder
+from seem.models.greedy import Request
 from seem.prompts.encode import encode_prompt
 
 PROMPT = "names: Ana\nAna: I moved to Riga last Tuesday.\n=>\n"

@@ -15,8 +15,9 @@ from transformers import AutoTokenizer
 from seem.config import Config
 from seem.models.adapters import Manifest
 from seem.models.base import find_base
-from seem.models.decoder import Decoder, Generated, Request
+from seem.models.decoder import Decoder
 from seem.models.fakes import HashingEncoder, ScriptedExtractor, ScriptedJudge
+from seem.models.greedy import Generated, Request
 from seem.pipeline import Options, Pipeline
 from seem.prompts.encode import encode_completion
 from seem.prompts.parse import known, parse_grammar, read_patterns

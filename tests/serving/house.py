@@ -18,6 +18,7 @@ from seem.wiring import Parts
 from serving.app import create_app
 from serving.config import ServeConfig
 from serving.service import Service
+from serving.telemetry import Telemetry
 from tests.flows.people import SAME, SCRIPT
 
 
@@ -54,9 +55,11 @@ class House:
 
 
 @asynccontextmanager
-async def house(folder: Path, settings: dict[str, Any] | None = None, **fakes: Any) -> AsyncIterator[House]:
+async def house(
+    folder: Path, settings: dict[str, Any] | None = None, watcher: Telemetry | None = None, **fakes: Any
+) -> AsyncIterator[House]:
     service = make_service(folder, settings, **fakes)
-    app = create_app(service)
+    app = create_app(service, watcher)
     inner: Any = app
     while not hasattr(inner, "router"):
         inner = inner._app

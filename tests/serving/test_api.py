@@ -106,7 +106,7 @@ def test_every_refusal_has_one_shape_and_a_sentence(tmp_path: Path) -> None:
                 (await ana.post("/v1/search", content=b"{"), 422, "invalid_request", "body"),
                 (await ana.post("/v1/memories", json=say(TARTU, messages=[])), 422, "invalid_input", "nothing"),
                 (
-                    await ana.post("/v1/memories", json=say(messages=[{"content": "x", "readers": ["bo"]}])),
+                    await ana.post("/v1/memories", json=say(messages=[{"content": "x", "readers": "bo"}])),
                     422,
                     "invalid_input",
                     "readers",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -90,3 +91,17 @@ def test_the_admin_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert run.invoke(app, ["keys", "revoke", rotated.split("_")[1]]).exit_code == 0
     assert keys.caller(rotated) is None
     ledger.close()
+
+
+def test_the_reload_command_reaches_the_server_of_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEEM_DATA_DIR", str(tmp_path))
+    told: list[int] = []
+    before = signal.signal(signal.SIGHUP, lambda number, _: told.append(number))
+    try:
+        with holding(tmp_path):
+            assert CliRunner().invoke(app, ["reload"]).exit_code == 0
+        assert told == [signal.SIGHUP]
+        refused = CliRunner().invoke(app, ["reload"])
+        assert isinstance(refused.exception, StoreError) and "no server runs" in str(refused.exception)
+    finally:
+        signal.signal(signal.SIGHUP, before)

@@ -23,7 +23,7 @@ from mcp.client.streamable_http import streamable_http_client
 from seem.memory import Memory
 from seem.store.verify import verify
 from serving.keys import Keys
-from serving.ledger import Ledger
+from serving.ledger import Ledger, holder
 from tests.serving.house import scripted
 
 ROOT = Path(__file__).parents[2]
@@ -117,6 +117,11 @@ def test_a_killed_server_loses_nothing_it_acknowledged_and_a_polite_end_finishes
         acknowledged = under_load(server, key, 0, signal.SIGKILL)
     with running(folder) as server:
         asyncio.run(over_mcp(server.url, key))
+        os.kill(holder(folder), signal.SIGHUP)
+        until = time.monotonic() + 60
+        while 'seem_reloads_total{status="done"} 1.0' not in httpx.get(f"{server.url}/metrics").text:
+            assert time.monotonic() < until
+            time.sleep(0.05)
         acknowledged |= under_load(server, key, 10, signal.SIGTERM)
     with Memory(parts=scripted(folder / "tenants" / "acme")) as memory:
         for text, passage_id in acknowledged.items():
@@ -128,6 +133,7 @@ def test_a_killed_server_loses_nothing_it_acknowledged_and_a_polite_end_finishes
         assert memory.parts.store.stats(None)["pending"] == 0
     log = (tmp_path / "log.jsonl").read_text()
     lines = [json.loads(line) for line in log.splitlines()]
+    assert any(line["event"] == "adapters taken up" and line["models"] == {} for line in lines)
     assert any(line["event"] == "request" and line["route"] == "/v1/memories" for line in lines)
     assert "says number" not in log and "bees" not in log
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from datetime import UTC, datetime
 
 import numpy as np
@@ -14,7 +15,8 @@ WHEN = datetime(2024, 5, 6, 9, 30, tzinfo=UTC)
 
 
 def draft(text: str, key: str = "", **rest: object) -> Draft:
-    return Draft(text=text, key=key or text, time=WHEN, **rest)  # type: ignore[arg-type]
+    key = key or hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+    return Draft(text=text, key=key, time=WHEN, **rest)  # type: ignore[arg-type]
 
 
 def unit(seed: int, dimension: int = 8) -> Vector:

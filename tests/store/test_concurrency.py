@@ -16,24 +16,32 @@ import pytest
 from seem.store.batch import WriteBatch
 from seem.store.store import StaleError, Store
 from seem.store.verify import verify
+from tests.store.conftest import Place
 from tests.store.samples import draft, extraction
 
 ROOT = Path(__file__).parents[2]
 
 
-def write_as(path: Path, memory: str, worker: int) -> int:
+def write_as(address: Path | str, memory: str, worker: int) -> int:
     """Add 12 passages of the worker and the same shared 10; give how many were new."""
     new = 0
-    with Store(path) as store:
+    with Store(address) as store:
         for number in range(12):
             batch = [draft(f"{memory} of {worker} number {number}"), draft(f"{memory} shared {number % 10}")]
             new += sum(fresh for _, fresh in store.add_passages(memory, batch))
     return new
 
 
-@pytest.mark.parametrize("place", ["file", "memory"])
-def test_threads_share_one_store(tmp_path: Path, place: str) -> None:
-    with Store(tmp_path / "a.db" if place == "file" else ":memory:") as store:
+def test_threads_share_one_store(place: Place) -> None:
+    threads_share(place.address)
+
+
+def test_threads_share_one_store_in_memory() -> None:
+    threads_share(":memory:")
+
+
+def threads_share(address: Path | str) -> None:
+    with Store(address) as store:
         wrong: list[str] = []
         stop = threading.Event()
 
@@ -63,12 +71,11 @@ def test_threads_share_one_store(tmp_path: Path, place: str) -> None:
             assert {tuple(ids) for ids in mine} == {tuple(passage.id for passage in store.passages(memory))}
 
 
-def test_processes_share_one_file(tmp_path: Path) -> None:
-    path = tmp_path / "a.db"
+def test_processes_share_one_store(place: Place) -> None:
     with multiprocessing.get_context("spawn").Pool(2) as pool:
-        jobs = [(path, ("oak", "elm")[worker % 2], worker) for worker in range(4)]
+        jobs = [(place.address, ("oak", "elm")[worker % 2], worker) for worker in range(4)]
         new = pool.starmap(write_as, jobs, chunksize=1)
-    with Store(path) as store:
+    with Store(place.address) as store:
         assert sum(new) == store.stats(None)["passages"] == 2 * (2 * 12 + 10)
         for memory in ("oak", "elm"):
             passages = store.passages(memory)
@@ -77,8 +84,8 @@ def test_processes_share_one_file(tmp_path: Path) -> None:
         assert verify(store, None) == []
 
 
-def test_of_racing_batches_one_wins(tmp_path: Path) -> None:
-    with Store(tmp_path / "a.db") as store:
+def test_of_racing_batches_one_wins(place: Place) -> None:
+    with Store(place.address) as store:
         [(passage, _)] = store.add_passages("oak", [draft("a")])
         generation = store.generation("oak")
 
@@ -105,7 +112,7 @@ sys.path.insert(0, {root!r})
 from seem.store import store as module
 from seem.store.batch import WriteBatch
 from tests.store.samples import draft, extraction
-store = module.Store({path!r})
+store = module.Store({address!r})
 [(passage, _)] = store.add_passages("oak", [draft("first")])
 real = module.note
 def slow(*arguments, **rest):
@@ -121,16 +128,15 @@ else:
 
 
 @pytest.mark.parametrize("verb", ["apply", "add"])
-def test_a_killed_writer_leaves_no_half_write(tmp_path: Path, verb: str) -> None:
-    path = tmp_path / "a.db"
-    script = KILLED.format(root=str(ROOT), path=str(path), verb=verb)
+def test_a_killed_writer_leaves_no_half_write(place: Place, verb: str) -> None:
+    script = KILLED.format(root=str(ROOT), address=str(place.address), verb=verb)
     arguments = [sys.executable, "-c", script]
     with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
-    with Store(path) as store:
+    with Store(place.address) as store:
         snapshot = store.load("oak")
         assert [passage.text for passage in snapshot.passages.values()] == ["first"]
         assert snapshot.extractions == {}

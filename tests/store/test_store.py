@@ -20,18 +20,21 @@ from seem.store.batch import Change, Draft, WriteBatch
 from seem.store.store import StaleError, Store
 from seem.store.verify import verify
 from seem.types import Frame
+from tests.store.conftest import Place
 from tests.store.samples import draft, extraction, fill, unit
 
 
-@pytest.fixture(params=["file", "memory"])
+@pytest.fixture(params=["file", "memory", "postgres"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    place = ":memory:" if request.param == "memory" else tmp_path / "new folder" / "memory.db"
-    with Store(place) as opened:
+    address: str | Path = ":memory:" if request.param == "memory" else tmp_path / "new folder" / "memory.db"
+    if request.param == "postgres":
+        address = request.getfixturevalue("cluster").url()
+    with Store(address) as opened:
         yield opened
 
 
 def test_passages_come_back_byte_for_byte(store: Store) -> None:
-    text = "Zoe\u0308  said:\r\n\t\u201cK2\u201d \x00 \U0001f3b9 \u200b\ufeff"
+    text = "Zoe\u0308  said:\r\n\t\u201cK2\u201d \x00 \x1a0\x1a1 \x1a\x00 \U0001f3b9 \u200b\ufeff"
     when = datetime(2024, 2, 29, 23, 59, 59, 123456, tzinfo=timezone(timedelta(hours=5, minutes=45)))
     given = Draft(text, "k1", "Zoë", "s1", when, "a piano", ("ana", "ben"), {"n": [1, {"ü": None}]})
     [(passage, new)] = store.add_passages("oak", [given])
@@ -247,15 +250,17 @@ def test_reindexing_with_another_encoder_replaces_every_vector(store: Store) -> 
     assert verify(store, "oak") == []
 
 
-def test_migrated_tables_are_those_of_the_schema(tmp_path: Path) -> None:
-    with Store(tmp_path / "a%20b.db"):
-        pass
-    engine = sa.create_engine(sa.URL.create("sqlite", database=str(tmp_path / "a%20b.db")))
-    with engine.connect() as connection:
-        options = {"version_table": schema.VERSION_TABLE}
-        assert compare_metadata(MigrationContext.configure(connection, opts=options), schema.metadata) == []
-        assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
-    engine.dispose()
+@pytest.mark.parametrize("kind", ["file", "postgres"])
+def test_migrated_tables_are_those_of_the_schema(request: pytest.FixtureRequest, tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "a%20b.db"
+    with Store(path if kind == "file" else request.getfixturevalue("cluster").url()) as store:
+        with store._engine.connect() as connection:
+            options = {"version_table": schema.VERSION_TABLE}
+            assert compare_metadata(MigrationContext.configure(connection, opts=options), schema.metadata) == []
+    if kind == "file":
+        with sqlite3.connect(path) as plain:
+            assert plain.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        plain.close()
 
 
 def test_foreign_and_damaged_files_are_left_alone(tmp_path: Path) -> None:
@@ -284,14 +289,11 @@ def test_foreign_and_damaged_files_are_left_alone(tmp_path: Path) -> None:
         Store("nosuchdatabase://host/x")
 
 
-def test_newer_schema_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "a.db"
-    Store(path).close()
-    with sqlite3.connect(path) as connection:
-        connection.execute(f"UPDATE {schema.VERSION_TABLE} SET version_num = '9999'")
-    connection.close()
+def test_newer_schema_is_refused(place: Place) -> None:
+    Store(place.address).close()
+    place.run(f"UPDATE {schema.VERSION_TABLE} SET version_num = '9999'")
     with pytest.raises(StoreError, match="newer SEEM"):
-        Store(path)
+        Store(place.address)
 
 
 def test_locked_full_and_read_only(tmp_path: Path) -> None:

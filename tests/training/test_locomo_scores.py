@@ -109,6 +109,7 @@ def test_sessions_that_exist_are_read_in_numeric_order(sample: Sample) -> None:
 
 
 def test_answers_are_strings_and_adversarial_ones_lack_none(sample: Sample) -> None:
+    """O-37: an adversarial item without the usual field is read."""
     assert [each.answer for each in sample.questions][1:] == [
         "2024",
         "Likely yes; she had a piano",
@@ -163,6 +164,7 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_names_of_the_categories_fit_their_content(sample: Sample) -> None:
+    """O-37."""
     assert CATEGORIES == {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
     assert sorted(REPORT_ORDER) == sorted(CATEGORIES)
     check_categories([sample])
@@ -301,6 +303,7 @@ def test_every_kind_of_answer_to_every_kind_of_question_is_scored(
 
 
 def test_the_constant_baseline_wins_only_the_adversarial_questions(sample: Sample) -> None:
+    """O-37."""
     baseline = answer_figures(queries(sample), [NOT_MENTIONED] * 6, BENCH)["official_f1"]
     assert baseline["by_category"] == {"5": 1.0, "1": 0, "2": 0, "3": 0, "4": 0}
     assert baseline["mean"] == pytest.approx(2 / 6)

@@ -15,7 +15,8 @@ from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM, set_seed
 
 from seem.errors import ConfigError, InputError
 from seem.models.base import find_base
-from seem.models.decoder import Decoder, Request
+from seem.models.decoder import Decoder
+from seem.models.greedy import Request
 from seem.prompts.encode import encode_prompt
 from training.corpus import split
 from training.examples.extract import extract_examples

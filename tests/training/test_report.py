@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from seem.errors import ConfigError, InputError
-from seem.models.decoder import Generated, Request
 from seem.models.fakes import ScriptedJudge
+from seem.models.greedy import Generated, Request
 from seem.types import Event, Extraction, Fact
 from tests.training.test_evaluate import BIKE, PIANO, SCRIPT, SMALL_TALK, ScriptedDecoder, event, parts, turn
 from training.corpus import CORPUS, Conversation, load, read

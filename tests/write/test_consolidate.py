@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +11,7 @@ import pytest
 
 from seem.models.protocols import JudgeInput
 from seem.types import Event, Extraction, Passage
-from seem.write.consolidate import Item, candidates, judge_pairs, partition
+from seem.write.consolidate import Item, Ties, candidates, judge_pairs, partition
 
 
 class ScriptedJudge:
@@ -19,11 +20,11 @@ class ScriptedJudge:
     name = "scripted"
     threshold = 0.8
 
-    def __init__(self, *said: float) -> None:
+    def __init__(self, *said: Any) -> None:
         self.said = said
 
-    def score(self, pairs: Sequence[tuple[JudgeInput, JudgeInput]]) -> npt.NDArray[np.float64]:
-        return np.array(self.said, dtype=np.float64)
+    def score(self, pairs: Sequence[tuple[JudgeInput, JudgeInput]]) -> Any:
+        return self.said
 
 
 def item(name: str, angle: float, session: str = "s1", *, empty: bool = False) -> Item:
@@ -85,13 +86,17 @@ def test_the_index_may_know_a_new_passage_already() -> None:
         ((0.9, float("nan"), 1.7), [0.9, 0.0, 0.0], 2),
         ((-0.1, float("inf"), 1.0), [0.0, 0.0, 1.0], 2),
         ((0.9,), [0.0, 0.0, 0.0], 3),
+        (("12", "", "they look alike"), [0.0, 0.0, 0.0], 3),
+        ((("p1", "p2"), None, 0.9), [0.0, 0.0, 0.9], 2),
+        (("0.4", True, [1.0, 2.0]), [0.4, 1.0, 0.0], 1),
     ],
 )
-def test_an_unreadable_verdict_never_merges(said: tuple[float, ...], scores: list[float], unreadable: int) -> None:
+def test_an_unreadable_verdict_never_merges(said: tuple[Any, ...], scores: list[float], unreadable: int) -> None:
+    """O-03: a number outside the list, nothing, several ids, prose: no merge, and the words are kept."""
     sides = {i.id: i.side for i in ITEMS}
     pairs = [("p1", "p0"), ("p2", "p0"), ("p2", "p1")]
     verdicts = judge_pairs(pairs, sides, ScriptedJudge(*said))
-    assert [verdicts.scores[p] for p in pairs] == scores and verdicts.unreadable == unreadable
+    assert [verdicts.scores[p] for p in pairs] == scores and len(verdicts.odd) == unreadable
 
 
 def test_no_pairs_ask_no_judge() -> None:
@@ -137,3 +142,24 @@ def test_bulk_and_stream_give_the_same_frames() -> None:
         frames |= made.grown
         frames |= {members[0]: members for members in made.born}
     assert {frozenset(m) for m in frames.values()} == bulk == {frozenset("abc"), frozenset("de")}
+
+
+def test_what_a_person_decided_goes_before_any_score() -> None:
+    frames = {"f": ["a", "b"], "g": ["d"]}
+    scores = {("c", "a"): 0.9, ("c", "b"): 0.9, ("c", "d"): 0.1}
+    apart = partition(["c"], scores, frames, threshold=0.8, ties=Ties(apart={"c": {"b"}}))
+    assert (apart.grown, apart.born) == ({}, (("c",),))
+    bound = partition(["c"], scores, frames, threshold=0.8, ties=Ties(together={"c": {"d"}}))
+    assert bound.grown == {"g": ("d", "c")}
+    full = {"f": [f"m{n}" for n in range(10)]}
+    assert partition(["c"], {}, full, threshold=0.8, ties=Ties(together={"c": {"m3"}})).grown.keys() == {"f"}
+    two = partition(["c", "e"], {("e", "c"): 1.0}, {}, threshold=0.8, ties=Ties(apart={"e": {"c"}}))
+    assert two.born == (("c",), ("e",))
+
+
+@pytest.mark.parametrize(("score", "stays"), [(0.9, True), (0.5, True), (0.4, True), (0.39, False)])
+def test_a_changed_passage_stays_until_the_second_threshold(score: float, stays: bool) -> None:
+    ties = Ties(former={"c": ["a", "b"]}, least=0.4)
+    made = partition(["c"], {("c", "a"): score, ("c", "b"): score}, {"f": ["a", "b"]}, threshold=0.8, ties=ties)
+    assert made.grown == ({"f": ("a", "b", "c")} if stays else {})
+    assert made.left == ({} if stays else {"c": "f"})

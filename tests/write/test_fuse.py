@@ -16,8 +16,9 @@ from seem.config import Config
 from seem.errors import ModelError
 from seem.models.adapters import Manifest
 from seem.models.base import find_base
-from seem.models.decoder import Decoder, Generated, Request
+from seem.models.decoder import Decoder
 from seem.models.fakes import HashingEncoder, ScriptedExtractor, ScriptedJudge
+from seem.models.greedy import Generated, Request
 from seem.models.protocols import JudgeInput
 from seem.pipeline import Pipeline
 from seem.prompts.encode import encode_completion

@@ -1,8 +1,9 @@
-"""Which names mean one node, and which fact ends another."""
+"""Which names mean one node, and which facts are one fact."""
 
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seem.types import Entity, Fact, Passage, StoredFact, TimeSpan
-from seem.write.link import Linker, closed_by, entity_key, fact_key, merge_facts
+from seem.write.link import Linker, entity_key, fact_key, merge_facts
 
 
 def linker(*stored: Entity) -> Linker:
@@ -78,36 +79,6 @@ def test_words_that_name_nobody_are_no_node() -> None:
     assert [linker().entity(name) for name in ("she", "...", "", "I", "they")] == [None] * 5
 
 
-def stored(id: str, relation: str, object: str, valid: str | None, closed: str | None = None) -> StoredFact:
-    return StoredFact(id, "m", Fact("Ana", relation, object), "e_ana", f"e_{object}", ("p",), valid, closed)
-
-
-def test_a_new_home_ends_the_old_one_and_another_pet_does_not() -> None:
-    tartu = stored("k1", "lives in", "Tartu", "2023")
-    narva = stored("k2", "lives in", "Narva", "2024-05")
-    (ended,) = closed_by(narva, [tartu, stored("k3", "has", "cat", "2020")])
-    assert (ended.id, ended.invalid_at, ended.superseded_by) == ("k1", "2024-05", "k2")
-    assert closed_by(stored("k4", "has", "dog", "2024"), [stored("k3", "has", "cat", "2020")]) == []
-
-
-def test_only_what_is_open_and_earlier_is_closed() -> None:
-    narva = stored("k2", "lives in", "Narva", "2024-05")
-    assert (
-        closed_by(narva, [stored("k1", "lives in", "Tartu", "2023", "2024"), stored("k3", "lives in", "Oslo", "2025")])
-        == []
-    )
-    assert closed_by(stored("k2", "lives in", "Narva", None), [stored("k1", "lives in", "Tartu", "2023")]) == []
-
-
-@pytest.mark.parametrize("relation", ["does not like", "no longer likes", "stopped liking"])
-def test_a_denial_ends_what_it_denies(relation: str) -> None:
-    found = closed_by(
-        stored("k2", relation, "tea", "2024"),
-        [stored("k1", "likes", "tea", "2020"), stored("k3", "likes", "rum", "2020")],
-    )
-    assert [f.id for f in found] == ([] if relation == "stopped liking" else ["k1"])
-
-
 def test_a_fact_told_twice_is_one_fact_with_two_sources() -> None:
     when = datetime(2024, 5, 6, tzinfo=UTC)
     known: dict[tuple[str, str, str, str], StoredFact] = {}
@@ -119,3 +90,14 @@ def test_a_fact_told_twice_is_one_fact_with_two_sources() -> None:
     assert (fact.provenance, fact.valid_at) == (("p1", "p2"), "2024-05-06")
     later = Fact("Ana", "lives in", "Tartu", TimeSpan("since May", "2024-05", None))
     assert fact_key("e_1", later, "e_2") not in known
+
+
+def test_what_ended_and_is_said_again_is_another_fact() -> None:
+    told = [(Fact("Ana", "lives in", "Tartu"), "e_1", "e_2")]
+    numbers = itertools.count(1)
+    known: dict[tuple[str, str, str, str], StoredFact] = {}
+    for day, ended in (("2024-01-01", "2024-05-01"), ("2024-02-01", None), ("2025-01-01", None)):
+        said = Passage(f"p{day}", "m", "x", time=datetime.fromisoformat(f"{day}T10:00+00:00"))
+        (fact,) = merge_facts("m", said, told, known, lambda kind: f"{kind}_{next(numbers)}")
+        known = {key: replace(value, invalid_at=ended or value.invalid_at) for key, value in known.items()}
+    assert (fact.provenance, fact.valid_at) == (("p2025-01-01",), "2025-01-01")

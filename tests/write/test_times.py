@@ -15,9 +15,9 @@ from seem.write.times import describe, find_times, overlap, resolve
 from training.evaluate.times import CORPUS, cases, report
 
 WEDNESDAY = datetime(2022, 7, 13, 9, 0, tzinfo=UTC)
-# Measured 0.842 on train and dev: 0.877 on the conversations that the rules were written beside, about 0.81 on those that came later. The rest hangs
-# on other turns or on labels that differ for the same words.
-FLOOR = 0.83
+# Measured 0.873 on train and dev. Two annotations of the same words agree in 0.90: the rest hangs on turns further
+# back, or on labels that differ for the same words.
+FLOOR = 0.865
 SPLIT = CORPUS.parent / "split.json"
 # What stands before and after the words decides the tense.
 AROUND = {None: ("", ""), "past": ("We went there ", "."), "future": ("We will go there ", ".")}
@@ -78,8 +78,11 @@ def test_last_and_next_weekdays_lie_behind_and_ahead() -> None:
     assert point("next Monday") == "2022-07-18"
     start, end = interval("two weeks ago")
     assert start is not None and end is not None and start <= "2022-06-29" <= end
-    # «last Monday» on a Wednesday is ambiguous; the rule is the Monday strictly before the day of the words.
-    assert point("last Monday") == "2022-07-11"
+    # «last Monday» on a Wednesday may be that of this week or the one before: the span covers both.
+    assert interval("last Monday") == ("2022-07-04", "2022-07-11")
+    assert interval("last Tuesday") == ("2022-07-05", "2022-07-12")
+    assert point("last Monday", WEDNESDAY + timedelta(days=1)) == "2022-07-11"
+    assert point("this Monday", tense="past") == "2022-07-11"
     assert point("last Wednesday") == "2022-07-06"
 
 
@@ -126,7 +129,26 @@ def test_today_is_the_local_day() -> None:
         ("since March", None, "2022-03", None),
         ("until February", None, None, "2023-02"),
         ("by the end of August", None, None, "2022-08-31"),
-        ("before Christmas", None, None, "2022-12-24"),
+        ("before Christmas", None, None, "2022-12-25"),
+        ("before Friday", None, None, "2022-07-15"),
+        ("before the winter", None, None, "2022-11"),
+        ("till the end of 2025", None, None, "2025-12"),
+        ("week of 10 October", "future", "2022-10-10", "2022-10-16"),
+        ("in six to eight weeks", "future", "2022-08-22", "2022-09-11"),
+        ("in the next two weeks", "future", "2022-07-14", "2022-07-27"),
+        ("two weekends ago", "past", "2022-07-02", "2022-07-03"),
+        ("Friday week", "future", "2022-07-22", "2022-07-22"),
+        ("on the 21st of next month", "future", "2022-08-21", "2022-08-21"),
+        ("August, 11th to 15th", "future", "2022-08-11", "2022-08-15"),
+        ("from here on", None, "2022-07-13", None),
+        ("to this day", None, None, "2022-07-13"),
+        ("right now", None, "2022-07-13", "2022-07-13"),
+        ("just", "past", "2022-07-13", "2022-07-13"),
+        ("since ten days", None, "2022-07-03", None),
+        ("Mother's Day", "past", "2022-05-08", "2022-05-08"),
+        ("on All Saints'", "past", "2021-11-01", "2021-11-01"),
+        ("07-04", "past", "2022-07-04", "2022-07-04"),
+        ("24 days", None, "2022-06-20", "2022-07-13"),
         ("from 1 August", "future", "2022-08-01", None),
         ("eleven years now", None, "2011", None),
         ("ten years ago", None, "2012", "2012"),
@@ -198,8 +220,10 @@ def test_total_and_ordered(text: str, said: datetime | None, around: str) -> Non
 @example("the next day", "on 31 December 9999 ", ".", datetime(9999, 12, 31, tzinfo=UTC))
 @example("two weeks later", "on 1 January 0001 ", "", datetime(1, 1, 1, tzinfo=UTC))
 def test_any_turn_around_the_words_is_read(text: str, before: str, after: str, said: datetime | None) -> None:
-    span = resolve(text, said, context=f"{before} {text} {after}")
+    earlier = [(after, None), (before, said), (f"on 3 May {text} 10:30", said)]
+    span = resolve(text, said, context=f"{before} {text} {after}", before=earlier)
     assert span.text == text
+    assert resolve(text, said, context=after, before=earlier).text == text
     assert overlap(span, span) in (True, None) and isinstance(describe(span), str)
 
 
@@ -251,6 +275,7 @@ def test_long_input_takes_linear_time(piece: str) -> None:
     resolve(text[:50], WEDNESDAY, context=text)
     resolve(text, WEDNESDAY, context="I went there in May")
     resolve("the next day", WEDNESDAY, context=text + " the next day")
+    resolve("at eight", WEDNESDAY, context="We left at eight.", before=[(text, WEDNESDAY), (text, WEDNESDAY)])
     find_times(text)
     assert time.process_time() - started < 10
 
@@ -297,6 +322,18 @@ def test_find_times(sentence: str, found: list[str]) -> None:
         ("The last backup: June.", "June", "2022-06"),
         ("Kick-off: Monday 18 July.", "Monday 18 July", "2022-07-18"),
         ("Monday the 4th. Clean since.", "Monday the 4th", "2022-07-04"),
+        ("And on Friday the board decided about it.", "on Friday", "2022-07-08"),
+        ("In January he'd folded his napkin over that pie.", "In January", "2022-01"),
+        ("Orville rides on Tuesday!", "on Tuesday", "2022-07-19"),
+        ("It ships on Thursday.", "on Thursday", "2022-07-14"),
+        ("New springs, 120 pounds, arriving on the 22nd.", "on the 22nd", "2022-07-22"),
+        ("Roof party on the 19th then?", "on the 19th", "2022-07-19"),
+        ("But I liked it. Again in December?", "in December", "2022-12"),
+        ("Take the weekend, and rest.", "the weekend", "2022-07-16"),
+        ("They let me out on Thursday.", "on Thursday", "2022-07-07"),
+        ("On Saturday at 22:47 a 3.6 under the south flank.", "On Saturday", "2022-07-09"),
+        ("The wedding on the 10th is over.", "on the 10th", "2022-07-10"),
+        ("She has taken a job in June.", "in June", "2022-06"),
     ],
 )
 def test_the_sentence_decides_the_direction(sentence: str, words: str, start: str) -> None:
@@ -307,7 +344,7 @@ def test_the_sentence_decides_the_direction(sentence: str, words: str, start: st
     ("turn", "words", "start", "end"),
     [
         ("She fell on 2 July. They operated the next day.", "the next day", "2022-07-03", "2022-07-03"),
-        ("We left last Tuesday and arrived that night.", "that night", "2022-07-12", "2022-07-12"),
+        ("We left last Saturday and arrived that night.", "that night", "2022-07-09", "2022-07-09"),
         ("I landed on the 2nd, my suitcases three days after.", "three days after", "2022-07-05", "2022-07-05"),
         ("He came on 20 June and signed the week after.", "the week after", "2022-06-27", "2022-07-03"),
         ("He retired on 1 July. A week before that he fell.", "A week before that", "2022-06-20", "2022-06-26"),
@@ -321,10 +358,61 @@ def test_the_sentence_decides_the_direction(sentence: str, words: str, start: st
          "2022-08-15", "2022-08-22"),
         ("He hasn't been there for three weeks.", "for three weeks", "2022-06-22", None),
         ("They operated the next day.", "the next day", None, None),
+        ("That Saturday I'll never forget.", "That Saturday", None, None),
+        ("The wedding was on 1 July. On the Thursday before it rained.", "On the Thursday before", "2022-06-30",
+         "2022-06-30"),
+        ("She started on the 2nd. The second week she waved.", "The second week", "2022-07-04", "2022-07-10"),
+        ("It was switched off on 1 July. Before that we made copies.", "Before that", None, "2022-07-01"),
+        ("You've known him for thirty years.", "for thirty years", "1992", None),
+        ("He taught us for thirty years.", "for thirty years", None, None),
+        ("Four years you live here.", "Four years", "2018", None),
+        ("Six days to the first show!", "Six days", "2022-07-19", "2022-07-19"),
+        ("Five weeks and three days till the show.", "Five weeks and three days", "2022-08-20", "2022-08-20"),
+        ("I'm the first person in 42 years who read it.", "in 42 years", "1980", "2022"),
+        ("The first show is in two weeks.", "in two weeks", "2022-07-25", "2022-07-31"),
+        ("Write to the owner now.", "now", "2022-07-13", "2022-07-13"),
+        ("I'm writing to her now.", "now", "2022-07-13", "2022-07-13"),
+        ("She eats mushrooms now.", "now", "2022-07-13", None),
+        ("25 days without cigarettes.", "25 days", "2022-06-18", None),
+        ("The party is on 17 August. Let me come on the 15th.", "on the 15th", "2022-08-15", "2022-08-15"),
+        ("My interview is on 3 August. We vote on the 21st of this month.", "on the 21st of this month", "2022-07-21",
+         "2022-07-21"),
     ],
 )  # fmt: skip
 def test_other_times_of_the_turn(turn: str, words: str, start: str | None, end: str | None) -> None:
     span = resolve(words, WEDNESDAY, context=turn)
+    assert (span.start, span.end) == (start, end)
+
+
+SUNDAY = datetime(2022, 7, 10, 20, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("before", "turn", "words", "start", "end"),
+    [
+        ([("The bell rang on Saturday night.", WEDNESDAY)], "Two were missing at eight.", "at eight", "2022-07-09",
+         "2022-07-09"),
+        ([("2022-07-09 02:38 ALERT red A", WEDNESDAY)], "I called her at 02:40.", "at 02:40", "2022-07-09", "2022-07-09"),
+        ([("It broke on Saturday.", WEDNESDAY)], "Import paused 11:24.", "11:24", "2022-07-13", "2022-07-13"),
+        ([("It broke on Saturday.", SUNDAY)], "We left at eight.", "at eight", None, None),
+        ([("He fell on 1 July.", SUNDAY)], "They operated the next day.", "the next day", "2022-07-02", "2022-07-02"),
+        ([("He fell yesterday.", SUNDAY)], "They operated the day after.", "the day after", "2022-07-10", "2022-07-10"),
+        ([("The felling is on 6 August.", WEDNESDAY), ("Sad.", WEDNESDAY)], "I have that Saturday off.",
+         "that Saturday", "2022-08-06", "2022-08-06"),
+        ([("I'm away from 3 to 17 August.", WEDNESDAY)], "It goes to Dmitri from the 3rd on.", "from the 3rd on",
+         "2022-08-03", None),
+        ([("It's for the 14th of August.", WEDNESDAY)], "That month I want to be home.", "That month", "2022-08",
+         "2022-08"),
+        ([("Did you see her on Friday?", WEDNESDAY)], "Yes, I did, she was well.", "on Friday", "2022-07-08",
+         "2022-07-08"),
+        ([("I saw her yesterday.", SUNDAY)], "So I heard.", "yesterday", "2022-07-09", "2022-07-09"),
+        ([("It is on 1 August.", None)], "We met the next day.", "the next day", None, None),
+    ],
+)  # fmt: skip
+def test_the_turns_before(
+    before: list[tuple[str, datetime | None]], turn: str, words: str, start: str | None, end: str | None
+) -> None:
+    span = resolve(words, WEDNESDAY, context=turn, before=before)
     assert (span.start, span.end) == (start, end)
 
 

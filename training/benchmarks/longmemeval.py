@@ -25,6 +25,7 @@ from seem.errors import SeemError
 from seem.wiring import Parts
 from training.benchmarks.averages import spread
 from training.benchmarks.cases import Case
+from training.benchmarks.errata import Errata, corrected, listing, read_errata
 from training.benchmarks.figures import cost_figures
 from training.benchmarks.judging import EndpointJudge, load_judge
 from training.benchmarks.kept import Kept
@@ -46,23 +47,35 @@ from training.benchmarks.run import Asked, Outcome, Plan, run
 UNBOUND = 10**9
 # The budget of passages at which latency is told.
 USUAL = 10
+CORRECTED = {"f1": ("f1",), "exact": ("exact",), "accuracy": ("accuracy", "overall")}
 MEASURES = ("recall_any", "recall_all", "ndcg_any")
 
 
 def measure(
-    cases: Sequence[Case], plan: Plan, models: Parts, folder: Path, judge: EndpointJudge | None = None
+    cases: Sequence[Case],
+    plan: Plan,
+    models: Parts,
+    folder: Path,
+    judge: EndpointJudge | None = None,
+    errata: Errata | None = None,
 ) -> dict[str, Any]:
     """Run the plan on the items; give the report. ``plan.tokens`` bounds what the reader gets, not the ranking."""
     check_methods(plan.methods, plan.http)
+    wrong = listing(cases, errata) if errata else None
     deep = replace(plan, ks=tuple(sorted({*plan.ks, *DEEPER})), tokens=UNBOUND, answer_tokens=plan.tokens)
     asked = run(cases, deep, models, folder)
+    right = [each for each in corrected(asked, errata) if each.case.queries] if errata else []
     report: dict[str, Any] = {"benchmark": "LongMemEval", "methods": {}, "settings": settings(models, plan, [])}
+    report |= {"errata": wrong} if wrong else {}
     for method in plan.methods:
         outcomes = [(each.case, each.outcomes[method]) for each in asked]
         told = {**_retrieval(outcomes, plan.ks), "cost": cost_figures([(len(c.drafts), o) for c, o in outcomes])}
         if plan.answer_k:
             told["answers"] = {"k": plan.answer_k, "model": models.reader.name if models.reader else "none"}
             told["answers"] |= _answers(outcomes, method, judge, folder)
+            if right:
+                again = _answers([(e.case, e.outcomes[method]) for e in right], method, judge, folder)
+                told["answers"]["corrected"] = {name: v for name, v in again.items() if name != "hypotheses"}
         report["methods"][method] = told
     report["questions"] = _counts(asked)
     return report
@@ -79,6 +92,11 @@ def tables(report: Mapping[str, Any]) -> str:
         overall = {name: _cell("answers", "accuracy", name) for name in ("overall", "task_averaged", "abstention")}
         by_type = {kind: _cell("answers", "accuracy", "by_type", kind) for kind in TYPES}
         parts += ["## Accuracy", table(methods, overall | by_type)]
+    if "errata" in report:
+        scores = {name: _cell("answers", "corrected", *path) for name, path in CORRECTED.items()}
+        left_out = len(report["errata"]["unusable"])
+        title = f"## By corrected labels: {len(report['errata']['corrected'])} changed, {left_out} questions left out"
+        parts += [title, table(methods, scores)]
     costs = {
         "build s": _cell("cost", "construction_seconds"),
         "tokens in a passage": _cell("cost", "tokens_in_per_passage"),
@@ -176,11 +194,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         config = Config.load(given.config)
         plan = planned(given, config)
         judge = load_judge(given.judge) if given.judge else None
+        errata = read_errata(given.errata) if given.errata else None
         cases = chosen(load(given.data, given.roles), given.conversations)
         with tempfile.TemporaryDirectory(prefix="seem-longmemeval-") as temporary:
             folder = given.cache or Path(temporary)
             folder.mkdir(parents=True, exist_ok=True)
-            report = measure(cases, plan, ready(config, plan), folder, judge)
+            report = measure(cases, plan, ready(config, plan), folder, judge, errata)
     except SeemError as error:
         print(error, file=sys.stderr)
         return 1

@@ -18,7 +18,7 @@ from seem.wiring import Parts
 from training.benchmarks.averages import spread
 
 if TYPE_CHECKING:
-    from seem.models.decoder import Generated
+    from seem.models.greedy import Generated
 
 _CLEAR = Path("/proc/self/clear_refs")
 _STATUS = Path("/proc/self/status")

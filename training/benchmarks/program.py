@@ -23,6 +23,7 @@ from seem.errors import InputError, SeemError
 from seem.prompts.answer import NOT_MENTIONED
 from seem.wiring import Parts
 from training.benchmarks.cases import Bench, Case
+from training.benchmarks.errata import Errata, corrected, listing, read_errata
 from training.benchmarks.figures import (
     answer_figures,
     import_figures,
@@ -51,10 +52,15 @@ def measure(
     folder: Path,
     *,
     judge: EndpointJudge | None = None,
+    errata: Errata | None = None,
 ) -> dict[str, Any]:
-    """Run the plan on the cases with memories and results in ``folder``; give the report."""
+    """Run the plan on the cases with memories and results in ``folder``; give the report.
+
+    With ``errata`` the scores by corrected labels stand beside the raw ones.
+    """
     if not cases:
         raise InputError("there is no conversation to measure on")
+    wrong = listing(cases, errata) if errata else None
     check_methods(plan.methods, plan.http, gold=all(case.gold is not None for case in cases))
     asked = run(cases, plan, models, folder)
     report: dict[str, Any] = {
@@ -65,15 +71,25 @@ def measure(
         "settings": settings(models, plan, [case.data for case in cases]),
     }
     if plan.answer_k:
+        right = corrected(asked, errata) if errata else None
         for name, told in report["methods"].items():
             told["answers"] = {"k": plan.answer_k, "model": models.reader.name if models.reader else "none"}
             told["answers"] |= said_figures(asked, name, bench)
+            told["answers"] |= {"corrected": said_figures(right, name, bench)["scores"]} if right else {}
             if judge is not None:
                 told["answers"] |= {"judge": judge.name}
                 told["answers"]["scores"]["judge"] = _marked(asked, name, bench, judge, folder)
-        queries = [query for case in cases for query in case.queries]
-        report["always_not_mentioned"] = answer_figures(queries, [NOT_MENTIONED] * len(queries), bench)
-    return report
+                if right:
+                    told["answers"]["corrected"]["judge"] = _marked(right, name, bench, judge, folder)
+        report["always_not_mentioned"] = _constant(asked, bench)
+        report |= {"always_not_mentioned_corrected": _constant(right, bench)} if right else {}
+    return report | ({"errata": wrong} if wrong else {})
+
+
+def _constant(asked: Sequence[Asked], bench: Bench) -> dict[str, Any]:
+    """Give the scores of the constant answer «Not mentioned»."""
+    queries = [query for each in asked for query in each.case.queries]
+    return answer_figures(queries, [NOT_MENTIONED] * len(queries), bench)
 
 
 def _marked(asked: Sequence[Asked], method: str, bench: Bench, judge: EndpointJudge, folder: Path) -> dict[str, Any]:
@@ -121,6 +137,9 @@ def flags(parser: argparse.ArgumentParser, methods: str, ks: str = "5,10,20") ->
     parser.add_argument("--http", default="", help="address of another memory, for the method http")
     parser.add_argument("--answer", action="store_true", help="answer every question with every method, and score it")
     parser.add_argument("--judge", type=Path, help="also have a large model mark the answers; a configuration")
+    parser.add_argument(
+        "--errata", type=Path, help="also score by corrected labels; a file of training.benchmarks.errata"
+    )
     parser.add_argument("--report", type=Path, help="a folder for a Markdown report and plots")
 
 
@@ -130,12 +149,13 @@ def drive(given: argparse.Namespace, bench: Bench, cases: Callable[[], Sequence[
         config = Config.load(given.config)
         plan = planned(given, config)
         judge = load_judge(given.judge) if given.judge else None
+        errata = read_errata(given.errata) if given.errata else None
         found = cases()
         models = ready(config, plan)
         with tempfile.TemporaryDirectory(prefix="seem-benchmark-") as temporary:
             folder = given.cache or Path(temporary)
             folder.mkdir(parents=True, exist_ok=True)
-            report = measure(bench, found, plan, models, folder, judge=judge)
+            report = measure(bench, found, plan, models, folder, judge=judge, errata=errata)
         given.json.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         if given.report:
             write_report(report, plan.ks, bench, given.report, command)
@@ -160,8 +180,8 @@ def planned(given: argparse.Namespace, config: Config) -> Plan:
     methods = tuple(dict.fromkeys(name.strip() for name in given.methods.split(",")))
     # Whether the data has labels shows when it is read.
     check_methods(methods, given.http, gold=True)
-    if given.judge and not given.answer:
-        raise InputError("--judge marks answers: give --answer too")
+    if (given.judge or given.errata) and not given.answer:
+        raise InputError("--judge and --errata are about answers: give --answer too")
     budget = config.search.context_tokens if given.tokens is None else given.tokens
     if budget < 1:
         raise InputError(f"--tokens must be at least 1, not {budget}")

@@ -51,9 +51,14 @@ def _by_kind(methods: Mapping[str, Any], counts: Mapping[str, Any], ks: Sequence
 
 def _answers(report: Mapping[str, Any], width: int) -> str:
     rows = {name: told["answers"]["scores"] for name, told in report["methods"].items() if "answers" in told}
+    for name, told in report["methods"].items():
+        if "corrected" in told.get("answers", {}):
+            rows[f"{name}, corrected"] = told["answers"]["corrected"]
     rows["(constant)"] = report["always_not_mentioned"]
+    if "errata" in report:
+        rows["(constant), corrected"] = report["always_not_mentioned_corrected"]
     scores = list(dict.fromkeys(score for told in rows.values() for score in told))
-    width = max(width, len("(constant)") + 2)
+    width = max(width, *(len(name) + 2 for name in rows))
     lines = [
         "Answers, every question; (constant) always says «Not mentioned»; the judge leaves out what has no answer",
         " " * width + "".join(f"{score:>14}" for score in scores),
@@ -61,6 +66,10 @@ def _answers(report: Mapping[str, Any], width: int) -> str:
     for name, told in rows.items():
         cells = (f"{told[score]['mean']:14.3f}" if score in told else f"{'–':>14}" for score in scores)
         lines.append(name.ljust(width) + "".join(cells))
+    if errata := report.get("errata"):
+        wrong = [*errata["corrected"], *errata["unusable"]]
+        lines.append(f"{len(errata['corrected'])} labels corrected, {len(errata['unusable'])} questions left out:")
+        lines += [f"  {row['id']}: {row['was']!r} -> {row['now']!r}; {row['reason']}" for row in wrong]
     return "\n".join(lines)
 
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from typing import TypeVar, cast
 
 from seem.models.adapters import Manifest
-from seem.models.decoder import Decoder, Generated, Request
+from seem.models.decoder import Decoder
+from seem.models.greedy import Generated, Request
 
 Turns = TypeVar("Turns")
 

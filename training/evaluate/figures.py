@@ -163,7 +163,15 @@ def _words(context: Sequence[Passage]) -> list[str]:
 
 
 def _resolved(times: Sequence[tuple[Turn, TimeSpan]]) -> tuple[float, int]:
-    made = [resolve(time.text, turn.passage.time, context=turn.passage.text) for turn, time in times]
+    made = [
+        resolve(
+            time.text,
+            turn.passage.time,
+            context=turn.passage.text,
+            before=[(before.text, before.time) for before in turn.context],
+        )
+        for turn, time in times
+    ]
     return time_exact([time for _, time in times], made)
 
 

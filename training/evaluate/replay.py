@@ -15,7 +15,8 @@ from pathlib import Path
 
 from seem.errors import InputError, ModelError
 from seem.models.adapters import WEIGHTS, Manifest, find_adapter
-from seem.models.decoder import Decoder, Generated, Request
+from seem.models.decoder import Decoder
+from seem.models.greedy import Generated, Request
 
 # Beyond any margin between two logits.
 _NEVER = -1e4

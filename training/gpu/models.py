@@ -79,7 +79,8 @@ def _tokenizer() -> Any:
 
 def decoder(step: str, out: Path, *, cpu: bool) -> dict[str, Any]:
     """Hold float32 and bfloat16 on the GPU against float32 on the CPU, and time decoding."""
-    from seem.models.decoder import Decoder, Request
+    from seem.models.decoder import Decoder
+    from seem.models.greedy import Request
 
     base, device = str(out / "models" / "decoder"), "cpu" if cpu else "cuda"
     reference = _logits(Decoder(base, device="cpu", dtype="float32"))
@@ -99,7 +100,8 @@ def decoder(step: str, out: Path, *, cpu: bool) -> dict[str, Any]:
 
 def quantized(step: str, out: Path, *, cpu: bool) -> dict[str, Any]:
     """Load 4-bit on the GPU and on the CPU: the same weights, so nearly the same logits; and not far from the whole base."""
-    from seem.models.decoder import Decoder, Request
+    from seem.models.decoder import Decoder
+    from seem.models.greedy import Request
 
     base, device = str(out / "models" / "decoder"), "cpu" if cpu else "cuda"
     whole = _logits(Decoder(base, device="cpu", dtype="float32"))

@@ -102,7 +102,8 @@ def _call(module: str, configuration: Path) -> None:
 
 def _reloaded(settings: dict[str, Any]) -> int:
     """Load the adapter as it is served and count the tokens that it writes."""
-    from seem.models.decoder import Decoder, Request
+    from seem.models.decoder import Decoder
+    from seem.models.greedy import Request
 
     decoder = Decoder(settings["base"], device=settings["device"], quantize=settings.get("quantize", "none"))
     decoder.load(settings["output"], task=settings["task"])

@@ -70,7 +70,7 @@ def judge_report(
         "judge_threshold": judge.threshold,
         "judge_pairs": len(scores),
         "judge_positives": int(same.sum()),
-        "judge_unreadable": sum(v.unreadable for v in verdicts),
+        "judge_unreadable": sum(len(v.odd) for v in verdicts),
         "candidate_recall": int(same.sum()) / total if total else None,
         "b_cubed": all_.f1,
         "b_cubed_grouped": grouped.f1,

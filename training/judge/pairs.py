@@ -81,7 +81,7 @@ def student_like(turn: Labelled) -> Extraction | None:
     events: list[Event] = []
     for window in windows(turn.passage, turn.context, turn.names):
         target, _ = project(window, turn.label)
-        events += ground(window, turn.passage, Parsed(target.events, (), 0)).events
+        events += ground(window, turn.passage, Parsed(target.events, (), 0), turn.context).events
     unique = tuple(dict.fromkeys(events))
     return (
         replace(turn.label, events=unique, facts=(), summary=compose(unique, clean_name(turn.passage.speaker)))

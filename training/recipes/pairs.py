@@ -18,7 +18,8 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 from seem.errors import ConfigError, InputError
-from seem.models.decoder import Decoder, Request
+from seem.models.decoder import Decoder
+from seem.models.greedy import Request
 from seem.prompts.encode import encode_completion, encode_prompt
 from training.corpus import Conversation, split
 from training.recipes.settings import PreferenceSettings, load_preference_settings

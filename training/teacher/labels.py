@@ -23,8 +23,8 @@ def turn_label(
     answer: Raw, passage: Passage, context: Sequence[Passage], names: Sequence[str]
 ) -> tuple[dict[str, Any], list[str]]:
     """Read an extraction as a turn's ``frame`` and ``facts``."""
-    events = [_event(told, passage) for told in answer["events"]]
-    facts = [_fact(told, passage) for told in answer["facts"]] if events else []
+    events = [_event(told, passage, context) for told in answer["events"]]
+    facts = [_fact(told, passage, context) for told in answer["facts"]] if events else []
     frame = {"summary": answer["summary"], "events": events} if events else None
     shown = Shown([*names, passage.text, passage.image, *(f"{p.speaker} {p.text} {p.image}" for p in context)])
     return {"frame": frame, "facts": facts}, [*label_problems(frame, facts), *_unsupported(events, facts, shown)]
@@ -45,7 +45,7 @@ def route_label(answer: Raw) -> tuple[dict[str, Any], list[str]]:
 def fused_label(answer: Raw, passages: Sequence[Passage]) -> tuple[dict[str, Any], list[str]]:
     """Read a fused note; its time words are resolved where the teacher left them open, against the passage that holds them."""
     shown = Shown([f"{p.speaker} {p.text} {p.image}" for p in passages])
-    events = [_event(told, _holder(told, passages)) for told in answer["events"]]
+    events = [_event(told, _holder(told, passages), ()) for told in answer["events"]]
     summary = str(answer["summary"]).strip()
     # A merged frame may hold more events than one turn, of which the rules speak.
     problems = [p for event in events for p in label_problems({"summary": "-", "events": [event]}, ())]
@@ -81,22 +81,23 @@ def reply_label(answer: Raw) -> tuple[dict[str, Any], list[str]]:
     return {"answer": NOT_MENTIONED if plain else text}, [] if text else ["an empty answer"]
 
 
-def _event(told: Raw, passage: Passage) -> dict[str, Any]:
+def _event(told: Raw, passage: Passage, before: Sequence[Passage]) -> dict[str, Any]:
     event = {slot: told[slot] or None for slot in SLOTS}
-    return event | {"participants": told["participants"], "time": _time(told["time"], passage)}
+    return event | {"participants": told["participants"], "time": _time(told["time"], passage, before)}
 
 
-def _fact(told: Raw, passage: Passage) -> dict[str, Any]:
-    return {key: told[key] for key in "sro"} | {"time": _time(told["time"], passage)}
+def _fact(told: Raw, passage: Passage, before: Sequence[Passage]) -> dict[str, Any]:
+    return {key: told[key] for key in "sro"} | {"time": _time(told["time"], passage, before)}
 
 
-def _time(told: Raw | None, passage: Passage) -> dict[str, Any] | None:
+def _time(told: Raw | None, passage: Passage, before: Sequence[Passage]) -> dict[str, Any] | None:
     """Keep the teacher's dates; where it gave none, the resolver's."""
     if not told or not told["text"]:
         return None
     start, end = told["start"] or None, told["end"] or None
     if start is None and end is None:
-        span = resolve(told["text"], passage.time, context=passage.text)
+        earlier = [(p.text, p.time) for p in before]
+        span = resolve(told["text"], passage.time, context=passage.text, before=earlier)
         start, end = span.start, span.end
     return {"text": told["text"], "start": start, "end": end}
 

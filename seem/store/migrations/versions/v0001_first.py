@@ -14,9 +14,10 @@ from sqlalchemy import (
     LargeBinary,
     MetaData,
     Table,
-    Text,
     UniqueConstraint,
 )
+
+from seem.store.columns import Long, Text
 
 revision = "0001"
 down_revision = None
@@ -195,7 +196,7 @@ vectors = Table(
 history = Table(
     "history",
     metadata,
-    Column("id", Integer, primary_key=True),
+    Column("id", Long, primary_key=True),
     _owner(primary=False),
     Column("generation", Integer, nullable=False),
     _text("item_id"),
@@ -212,7 +213,7 @@ history = Table(
 history_sources = Table(
     "history_sources",
     metadata,
-    Column("history_id", Integer, ForeignKey("history.id", ondelete="CASCADE"), primary_key=True, autoincrement=False),
+    Column("history_id", Long, ForeignKey("history.id", ondelete="CASCADE"), primary_key=True, autoincrement=False),
     Column("side", Text, primary_key=True),
     Column("memory", Text, primary_key=True),
     Column("passage_id", Text, primary_key=True),
@@ -224,7 +225,7 @@ history_sources = Table(
 audit = Table(
     "audit",
     metadata,
-    Column("id", Integer, primary_key=True),
+    Column("id", Long, primary_key=True),
     _text("memory"),
     Column("generation", Integer, nullable=False),
     _text("at"),
@@ -235,6 +236,23 @@ audit = Table(
 )
 
 
+# PostgreSQL copies samples of a column's values into its statistics, where a deletion does not find them.
+_WORDS = {
+    "passages": ("text", "speaker", "session", "image", "readers", "metadata", "error"),
+    "extractions": ("payload",),
+    "frames": ("payload", "summary"),
+    "entities": ("name",),
+    "aliases": ("alias",),
+    "facts": ("payload",),
+    "vectors": ("vector",),
+    "history": ("old", "new"),
+}
+
+
 def upgrade() -> None:
     """Create every table."""
     metadata.create_all(op.get_bind())
+    if op.get_bind().dialect.name == "postgresql":
+        for table, columns in _WORDS.items():
+            unsampled = ", ".join(f'ALTER COLUMN "{column}" SET STATISTICS 0' for column in columns)
+            op.execute(f"ALTER TABLE {table} {unsampled}")
