@@ -149,14 +149,14 @@ class Access:
             again[:] = _overtold(state, new)
             undone = taken_back(state, again, self._parts.encoder, self._parts.fuser)
             names = ", ".join(who)
-            told = {"old": names} if event == "REVOKE" else {"new": names}
+            old, given = (names, None) if event == "REVOKE" else (None, names)
             return replace(
                 undone,
                 remove_passages=(),
                 remove_extractions=again,
                 again=again,
                 readers=new,
-                history=[Change(i, event, actor=actor, **told) for i in new],
+                history=[Change(i, event, old, given, actor) for i in new],
             )
 
         self._states.commit(memory, batch)

@@ -93,11 +93,17 @@ async def _told(
     agent_id: str | None,
     run_id: str | None,
 ) -> dict[str, Any]:
-    ids = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-    scope(None, **ids)
+    scope(None, user_id=user_id, agent_id=agent_id, run_id=run_id)
 
     def verb(memory: Memory) -> dict[str, Any]:
-        page = memory.page("facts", MOST, principals=caller.principals or None, **ids)
+        page = memory.page(
+            "facts",
+            MOST,
+            user_id=user_id,
+            agent_id=agent_id,
+            run_id=run_id,
+            principals=caller.principals or None,
+        )
         return {**tell(Surroundings(page["results"])), "partial": page["next"] is not None}
 
     return await service.read(caller, verb)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from seem.cli.exporting import export
@@ -29,7 +29,7 @@ from tests.flows.people import memory, said, texts
 from tests.test_state import SAME, SCRIPT, TEXTS
 
 KEY = "user_id:u"
-SHARED = {"user_id": "u"}
+SHARED: dict[str, Any] = {"user_id": "u"}
 QUESTIONS = ("Where does Ana live?", "Why does Bo live in the old mill?", "tea")
 RIGHTS = ((), ("a",), ("b",), ("a", "b"), ("b", "c"))
 FAIR = "The spring fair made 900."
@@ -150,7 +150,13 @@ def _bare(told: Any) -> Any:
     return [_bare(value) for value in told] if isinstance(told, list) else told
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=6,
+    deadline=None,
+    database=None,
+    phases=(Phase.explicit, Phase.generate),
+    suppress_health_check=[HealthCheck.too_slow],
+)
 @given(steps)
 def test_a_reader_gets_what_a_memory_of_his_passages_alone_would_give(told: list[Step]) -> None:
     with scripted() as whole:

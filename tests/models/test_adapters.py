@@ -6,6 +6,7 @@ import dataclasses
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -40,7 +41,7 @@ def zero(folder: Path) -> None:
     save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})
 
 
-def stated(**values: str) -> Spoil:
+def stated(**values: Any) -> Spoil:
     return lambda folder: dataclasses.replace(read_manifest(folder), **values).write(folder)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -50,7 +51,11 @@ def test_an_index_of_another_encoder_refuses_before_anything_is_written(
     given.encoder = encoder
     with Memory(parts=given) as opened:
         before = opened.parts.store.load("user_id:ana")
-        for act in (lambda: opened.add("Bo keeps goats", user_id="ana"), lambda: opened.search("bees", user_id="ana")):
+        acts: tuple[Callable[[], object], ...] = (
+            lambda: opened.add("Bo keeps goats", user_id="ana"),
+            lambda: opened.search("bees", user_id="ana"),
+        )
+        for act in acts:
             with pytest.raises(StoreError, match=rf"hashing-64.*{encoder.fingerprint}.*seem reindex"):
                 act()
         after = opened.parts.store.load("user_id:ana")

@@ -84,7 +84,7 @@ def test_nothing_is_named_that_nobody_said(opened: Opened) -> None:
     assert not [fact for fact in facts if fact["of"] == "ok thanks"]
     held = scan(memory)
     for task in ("extract", "judge", "fuse"):
-        names = set(re.findall(r"(?<=[a-z,] )[A-Z][a-z]{3,}", system(task)))  # type: ignore[arg-type]
+        names = set(re.findall(r"(?<=[a-z,] )[A-Z][a-z]{3,}", system(task)))
         assert not [name for name in names if name in held]
 
 

@@ -6,6 +6,7 @@ import multiprocessing
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from tests.flows.people import memory
 from tests.robustness.scan import sound
@@ -52,9 +53,10 @@ def test_eight_writers_and_two_readers_lose_and_mix_nothing(tmp_path: Path) -> N
         writers = [(tenant, n) for tenant in TENANTS for n in range(3)]
         threads = [threading.Thread(target=guarded(lambda t=t, n=n: write_here(t, n))) for t, n in writers]  # type: ignore[misc]
         readers = [threading.Thread(target=guarded(lambda t=t: read(t))) for t in TENANTS]  # type: ignore[misc]
-        for each in (*apart, *threads, *readers):
+        started: list[Any] = [*apart, *threads, *readers]
+        for each in started:
             each.start()
-        for each in (*threads, *apart):
+        for each in started[: -len(readers)]:
             each.join()
         stop.set()
         for each in readers:
