@@ -53,7 +53,9 @@ class ScriptedDecoder:
         return [self._said(request) for request in requests]
 
     def _said(self, request: Request) -> Generated:
-        margin, text = next(told for turn, told in self.script.items() if f": {turn}\n=>" in request.prompt)
+        margin, text = next(
+            (told for turn, told in self.script.items() if f": {turn}\n=>" in request.prompt), (-4.0, "")
+        )
         none = margin + request.first_bias["none"] > 0
         return Generated("none" if none else text, self.finished, -0.1, 1 if none else 10, 2, margin)
 

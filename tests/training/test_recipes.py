@@ -240,7 +240,7 @@ def test_a_faulty_pair_is_named_with_its_line(tmp_path: Path, line: str, told: s
 
 def test_no_pairs_are_an_error_and_good_ones_come_back(tmp_path: Path) -> None:
     path = tmp_path / "pairs" / "train.jsonl"
-    with pytest.raises(InputError, match="preference_pairs"):
+    with pytest.raises(InputError, match="recipes.pairs"):
         read_pairs(path, ["a"])
     write_pairs(path, [])
     with pytest.raises(InputError, match="holds no pair"):

@@ -131,6 +131,6 @@ def run(trainer: Any, recipe: Recipe, base: BaseModel, *, name: str) -> Path:
         manifest.write(output)
         (output / "metrics.json").write_text(json.dumps(metrics, indent=1), encoding="utf-8")
         draw_losses(trainer.state.log_history, output / LOSSES)
-        write_card(output, recipe, manifest, metrics, {}, command=f"training.{name}", config=name)
+        write_card(output, recipe, manifest, metrics, {}, command=f"training.recipes.{name}", config=name)
     trainer.accelerator.wait_for_everyone()
     return output
