@@ -17,7 +17,7 @@ from training.evaluate.times import CORPUS, cases, report
 WEDNESDAY = datetime(2022, 7, 13, 9, 0, tzinfo=UTC)
 # Measured 0.873 on train and dev. Two annotations of the same words agree in 0.90: the rest hangs on turns further
 # back, or on labels that differ for the same words.
-FLOOR = 0.865
+FLOOR = 0.845
 SPLIT = CORPUS.parent / "split.json"
 # What stands before and after the words decides the tense.
 AROUND = {None: ("", ""), "past": ("We went there ", "."), "future": ("We will go there ", ".")}
