@@ -67,7 +67,7 @@ def grown(
 
 def test_new_turns_are_embedded_once_and_old_ones_never_again(tmp_path: Path) -> None:
     """O-25, scaled down: calls to the encoder follow the new texts, also at the end, and nothing is written anew."""
-    opened, encoder, embedded, _ = grown(tmp_path, 5000, 100, 100, 500)
+    opened, encoder, embedded, _ = grown(tmp_path, 2000, 100, 40, 400)
     with opened:
         counts = opened.parts.store.stats(None)
         stored = sum(counts[kind] for kind in ("passages", "facts", "entities"))
