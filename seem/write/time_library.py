@@ -42,9 +42,9 @@ def _parsed(words: str, parts: list[str], order: str) -> datetime | None:
         "RELATIVE_BASE": _NEUTRAL, "REQUIRE_PARTS": parts, "PREFER_DATES_FROM": "past", "DATE_ORDER": order,
         "PARSERS": ["absolute-time"], "PREFER_DAY_OF_MONTH": "first",
     }  # fmt: skip
-    try:
-        import dateparser  # loaded late: it takes longer than everything else here
+    import dateparser  # loaded late: it takes longer than everything else here
 
+    try:
         parsed: datetime | None = dateparser.parse(words, languages=list(_LANGUAGES), settings=settings)
     except Exception:  # the library raises many kinds on odd input; none of them means more than «no date here»
         return None

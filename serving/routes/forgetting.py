@@ -12,9 +12,7 @@ from starlette.responses import Response, StreamingResponse
 from seem.memory import Memory
 from seem.scope import scope
 from serving import schemas
-from serving.access import Audits, Deletes, Serving, Writes
-from serving.errors import ApiError
-from serving.keys import Caller
+from serving.access import Audits, Deletes, Keepers, Owners, Serving
 from serving.routes.memories import Id, Limit
 from serving.routes.writing import IdempotencyKey, owner, written
 from serving.service import Effect
@@ -48,10 +46,9 @@ async def forget(
 
 @router.post("/retain", response_model=schemas.Retained)
 async def retain(
-    request: Request, service: Serving, caller: Deletes, body: schemas.Retain, key: IdempotencyKey = None
+    request: Request, service: Serving, caller: Keepers, body: schemas.Retain, key: IdempotencyKey = None
 ) -> Response:
     """Apply rules of retention: those given, else those of the configuration; of one memory, or of all of the tenant."""
-    _owner_only(caller)
 
     def verb(memory: Memory) -> Effect:
         whose = scope(None, **body.ids()).memory if body.ids() else None
@@ -64,10 +61,9 @@ async def retain(
 
 @router.post("/promote", response_model=schemas.Reply)
 async def promote(
-    request: Request, service: Serving, caller: Writes, body: schemas.Forget, key: IdempotencyKey = None
+    request: Request, service: Serving, caller: Owners, body: schemas.Forget, key: IdempotencyKey = None
 ) -> Response:
     """Make frames and facts of passages that were stored raw, chosen as for /v1/forget."""
-    _owner_only(caller)
     return await written(
         request, service, caller, key, lambda memory: Effect(memory.promote(**body.chosen(), **body.whose()))
     )
@@ -102,13 +98,6 @@ async def audit(
     pages = await service.read(caller, lambda memory: {"pages": list(_pages(memory, which, after))})
     lines = (json.dumps(line, ensure_ascii=False) + "\n" for page in pages["pages"] for line in page)
     return StreamingResponse(lines, media_type="application/x-ndjson")
-
-
-def _owner_only(caller: Caller) -> None:
-    if caller.principals:
-        raise ApiError(
-            403, "not_the_owner", "this is for the owner of the memories alone; use a key without principals"
-        )
 
 
 def _pages(memory: Memory, which: dict[str, Any], after: int | None) -> Iterator[list[dict[str, Any]]]:

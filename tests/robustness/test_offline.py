@@ -30,7 +30,6 @@ def apart() -> list[str]:
     return command if allowed else []
 
 
-@pytest.mark.slow
 def test_serving_adding_asking_and_forgetting_reach_for_no_network(tmp_path: Path) -> None:
     """O-34: empty hub caches, no routes, and every attempt noted."""
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(("HF_", "SEEM_", "TRANSFORMERS_"))}

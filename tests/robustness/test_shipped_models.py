@@ -239,12 +239,15 @@ OVERLOOKED: dict[str, tuple[tuple[str, str], ...]] = {
 }
 
 
-@pytest.mark.xfail(
+SMALL_TALK = pytest.mark.xfail(
     reason="the shipped 135M extractor takes many short sentences for nothing worth remembering", strict=False
 )
-@pytest.mark.parametrize("case", OVERLOOKED)
+HEARD = ("O-09", "O-13", "O-16")
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, marks=() if case in HEARD else SMALL_TALK) for case in OVERLOOKED])
 def test_short_plain_sentences_are_told_of(models: Parts, case: str) -> None:
-    """O-08 to O-20: there is an event, and it says so. Open: see docs/robustness.md."""
+    """O-08 to O-20: there is an event, and it says so. What is open stands in docs/robustness.md."""
     items = [(Passage(f"p{n}", "m", text, speaker="Ana"), (), ("Ana",)) for n, (text, _) in enumerate(OVERLOOKED[case])]
     assert models.extractor is not None
     for (_, words_), found in zip(OVERLOOKED[case], models.extractor.extract(items), strict=True):
